@@ -23,6 +23,7 @@ from apps.modules import checking, publishing
 from apps.modules.comparing import guard
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing import quotas
+from apps.releases.publishing.pipeline import Questions
 
 WOULD_PUBLISH, WOULD_ASK, WOULD_REJECT = "would_publish", "would_ask", "would_reject"
 STATES = (WOULD_PUBLISH, WOULD_ASK, WOULD_REJECT)
@@ -83,15 +84,66 @@ def forecast(
     finally:
         if is_over:
             _discard(key)
-    reasons = [*_taken(namespace, address, number, digest), *_full(namespace, size), *refused]
-    verdict = None
-    if found is not None and found.inspected.was_read:
-        verdict = guard.verdict_on(namespace, address.path_name, number.text, found.inspected.document)
+    # A script is refused where a person would be asked.
+    reasons = [*_taken(namespace, address, number, digest), *_full(namespace, size), *refused, *_asked(found)]
+    verdict = _verdict(namespace, address, number, found)
     reason = guard.clean_reason(reason)
-    asked = guard.judge(verdict, namespace.breaking_changes, confirmed=confirmed, reason=reason)
-    is_asked = bool(asked) and namespace.breaking_changes == BreakingChanges.ASK
-    state = WOULD_REJECT if reasons or (asked and not is_asked) else WOULD_ASK if is_asked else WOULD_PUBLISH
-    return Forecast(state, [*reasons, *asked], verdict, notes)
+    guarded = guard.judge(verdict, namespace.breaking_changes, confirmed=confirmed, reason=reason)
+    return _forecast(namespace, refused=reasons, asked=[], guarded=guarded, verdict=verdict, notes=notes)
+
+
+def forecast_fetched(
+    *,
+    namespace: Namespace,
+    address: ModuleAddress,
+    version: str,
+    file_name: str,
+    folders: Sequence[str],
+    open_body: Callable[[], Iterable[bytes]],
+) -> Forecast:
+    """For a worker, of what Larder fetched itself: the release would be held on every question.
+
+    Not whether the number is free, nor whether its publisher may publish. Raises Unavailable.
+    """
+    number = versions.parse(version)
+    folder, _ = publishing.choice_of(folders, ())
+    key, size, digest = _stage(open_body)
+    what = f"{address} {number.text}"
+    upload = checking.Upload(what, digest, f"{key}.zip", file_name=file_name, folder=folder, interactive=True)
+    try:
+        found, notes, refused = _examined(key, upload)
+        asked = _asked(found)
+    except Questions as questions:
+        found, notes, refused, asked = None, {}, [], questions.reasons
+    finally:
+        _discard(key)
+    verdict = _verdict(namespace, address, number, found)
+    guarded = guard.judge(verdict, namespace.breaking_changes, confirmed=(), reason="")
+    refused = [*_full(namespace, size), *refused]
+    return _forecast(namespace, refused=refused, asked=asked, guarded=guarded, verdict=verdict, notes=notes)
+
+
+def _verdict(
+    namespace: Namespace, address: ModuleAddress, number: versions.Version, found: checking.Examined | None
+) -> guard.Verdict | None:
+    if found is None or not found.inspected.was_read:
+        return None
+    return guard.verdict_on(namespace, address.path_name, number.text, found.inspected.document)
+
+
+def _forecast(
+    namespace: Namespace,
+    *,
+    refused: list[Reason],
+    asked: list[Reason],
+    guarded: list[Reason],
+    verdict: guard.Verdict | None,
+    notes: dict[str, Any],
+) -> Forecast:
+    """`guarded`: what the version guard has to say, which the namespace refuses or asks about."""
+    is_refused = bool(refused or (guarded and namespace.breaking_changes != BreakingChanges.ASK))
+    state = WOULD_REJECT if is_refused else WOULD_ASK if asked or guarded else WOULD_PUBLISH
+    return Forecast(state, [*refused, *asked, *guarded], verdict, notes)
 
 
 def _stage(open_body: Callable[[], Iterable[bytes]]) -> Staged:
@@ -119,7 +171,7 @@ def _authorise(viewer: Viewer, address: ModuleAddress) -> Namespace:
 
 
 def _examined(key: str, upload: checking.Upload) -> tuple[checking.Examined | None, dict[str, Any], list[Reason]]:
-    """What was found, with the notes, and what a release would be refused for."""
+    """What was found, with the notes, and what every release would be refused for. Raises Questions."""
     notes: dict[str, Any] = {}
     database_availability.release_connection()
     if not _places.acquire(timeout=WAIT_SECONDS):
@@ -131,7 +183,11 @@ def _examined(key: str, upload: checking.Upload) -> tuple[checking.Examined | No
         return None, notes, refusal.reasons
     finally:
         _places.release()
-    return found, notes, found.questions
+    return found, notes, []
+
+
+def _asked(found: checking.Examined | None) -> list[Reason]:
+    return found.questions if found is not None else []
 
 
 def _taken(namespace: Namespace, address: ModuleAddress, number: versions.Version, digest: str) -> list[Reason]:

@@ -50,7 +50,7 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
         ("url", "namespace", "state"),
         ("forge", "user"),
         ("credential", "credential_facts"),
-        ("poll_minutes", "allow_submodules"),
+        ("poll_minutes", "submodules"),
         ("started_at", "ended_at"),
         ("fetched_at", "next_at", "hooked_at"),
         ("failed_at", "failures", "failure_code"),

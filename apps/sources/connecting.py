@@ -27,11 +27,11 @@ from apps.lib.git import host_keys, remotes
 from apps.lib.git.remotes import Remote
 from apps.lib.net import addresses
 from apps.sources import credentials, forges, hooks, host_scanning, locking, registry_modules, rulebook, syncing
-from apps.sources.models import Forge, GitRepository, Tag, Verdict
+from apps.sources.models import Forge, GitRepository, Submodules, Tag, Verdict
 
 MAX_REPOSITORIES = 200
 MAX_POLL_MINUTES = 24 * 60
-CHANGEABLE = ("rules", "credential", "poll_minutes", "allow_submodules")
+CHANGEABLE = ("rules", "credential", "poll_minutes", "submodules")
 
 log = structlog.get_logger("larder.sources")
 
@@ -54,7 +54,8 @@ def connect(
     forge: str = "",
     credential: Mapping[str, Any] | None = None,
     poll_minutes: int = 15,
-    allow_submodules: bool = False,
+    submodules: str | None = None,
+    allow_submodules: bool | None = None,
 ) -> Connected:
     """Connect it as a draft: nothing is published before `syncing.sync`.
 
@@ -66,6 +67,8 @@ def connect(
     `rules`: {"tag", "folder", "module"}. `credential`: {"kind": "token", "token", "username"}, {"kind": "app",
     "app_id", "installation_id", "private_key"}, {"kind": "deploy_key"} (Larder makes the key; its public half is in
     `credential_facts`), or none. A worker asks an ssh server for its host keys, and pins them (`host_scanning`).
+
+    `submodules`: refuse (the default), fetch or leave_out. `allow_submodules` is what came before it: True is fetch.
     """
     if forge and forge not in Forge.values:
         raise Invalid(f"The forge is {forge[:40]!r}.", hint=f"Forges are {', '.join(Forge.values)}.")
@@ -89,7 +92,7 @@ def connect(
         hook_id=hook_id,
         sealed_hook_secret=hooks.seal(hook_secret, hook_id),
         poll_minutes=_minutes(poll_minutes),
-        allow_submodules=_flag("allow_submodules", allow_submodules),
+        **_columns_of(_submodules(submodules, allow_submodules) or Submodules.REFUSE),
         created_by=actor.user,
         created_by_token=actor.token,
     )
@@ -105,19 +108,21 @@ def connect(
 def change(
     *, repository: GitRepository, actor: Viewer, selected: Collection[str] | None = None, **changes: Any
 ) -> None:
-    """`rules`, `credential`, `poll_minutes`, `allow_submodules`, as of `connect`. Raises Invalid and Conflict.
+    """`rules`, `credential`, `poll_minutes`, `submodules`, as of `connect`. Raises Invalid and Conflict.
 
     Its tags are judged by the new rules at the next listing, which begins at once. `selected`: of the tags that were
     listed before, which the new rules publish; None: all that fit.
     """
+    wanted = _submodules(changes.get("submodules"), changes.pop("allow_submodules", None))
     if unknown := sorted(changes.keys() - set(CHANGEABLE)):
         raise Invalid(f"{unknown[0][:40]} of a repository cannot be changed.", hint=f"Change {', '.join(CHANGEABLE)}.")
     columns: dict[str, Any] = {}
     said: dict[str, Any] = {}
     if "poll_minutes" in changes:
         columns["poll_minutes"] = said["poll_minutes"] = _minutes(changes["poll_minutes"])
-    if "allow_submodules" in changes:
-        columns["allow_submodules"] = said["allow_submodules"] = _flag("allow_submodules", changes["allow_submodules"])
+    if wanted is not None:
+        columns |= _columns_of(wanted)
+        said["submodules"] = wanted
     if "credential" in changes:
         _check_credential(repository, changes["credential"])
         kind, facts, secret = credentials.checked(remotes.parse(repository.url).scheme, changes["credential"])
@@ -317,10 +322,31 @@ def _minutes(given: object) -> int:
     return given
 
 
-def _flag(name: str, given: object) -> bool:
-    if not isinstance(given, bool):
-        raise Invalid(f"{name} is {given!a:.40}, expected true or false.")
-    return given
+def _submodules(given: object, allow: object) -> Submodules | None:
+    """Return the choice, by either name; None if neither is given. Raises Invalid."""
+    if given is not None and given not in Submodules.values:
+        raise Invalid(
+            f"submodules is {given!a:.40}, expected {', '.join(Submodules.values)}.", hint="refuse is the default."
+        )
+    if allow is None:
+        return None if given is None else Submodules(str(given))
+    if not isinstance(allow, bool):
+        raise Invalid(f"allow_submodules is {allow!a:.40}, expected true or false.", hint="Or send submodules.")
+    if given is not None and allow != (given == Submodules.FETCH):
+        raise Invalid(
+            f"submodules is {given}, and allow_submodules is {str(allow).lower()}: they contradict each other.",
+            hint="Send submodules alone.",
+        )
+    if given is not None:
+        return Submodules(str(given))
+    return Submodules.FETCH if allow else Submodules.REFUSE
+
+
+def _columns_of(submodules: Submodules) -> dict[str, bool]:
+    return {
+        "allow_submodules": submodules == Submodules.FETCH,
+        "leaves_out_submodules": submodules == Submodules.LEAVE_OUT,
+    }
 
 
 def _end_with_token(repository: GitRepository, actor: Viewer) -> None:

@@ -41,13 +41,21 @@ def listed(repository_id: int, remote: Remote, access: Access) -> Listing:
 
 @contextmanager
 def fetched(
-    repository_id: int, remote: Remote, access: Access, *, ref: str, expected: str = "", submodules: bool = False
+    repository_id: int,
+    remote: Remote,
+    access: Access,
+    *,
+    ref: str,
+    expected: str = "",
+    submodules: bool = False,
+    limits: Limits | None = None,
 ) -> Iterator[Commit]:
     """As `checkouts.fetched`. What the caller does meanwhile does not count; a refusal of its own is `done`."""
     outcome, size, began = "error", 0, time.monotonic()
     seconds = None
     try:
-        with checkouts.fetched(remote, access, Limits(), ref=ref, expected=expected, submodules=submodules) as commit:
+        limits = limits or Limits()
+        with checkouts.fetched(remote, access, limits, ref=ref, expected=expected, submodules=submodules) as commit:
             outcome = DONE
             try:
                 yield commit

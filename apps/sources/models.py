@@ -31,6 +31,14 @@ class CredentialKind(models.TextChoices):
     TOKEN = "token", "Access token"
 
 
+class Submodules(models.TextChoices):
+    """What becomes of a tag with Git submodules in the folder of its module. `leave_out` is what `git archive` does."""
+
+    REFUSE = "refuse", "Refuse the tag"
+    FETCH = "fetch", "Fetch them"
+    LEAVE_OUT = "leave_out", "Leave them out"
+
+
 class RepositoryState(models.TextChoices):
     """A draft publishes nothing before the first sync. The last run of one that fails did not list its tags. One that
     is suspended does nothing until an owner confirms it.
@@ -73,7 +81,9 @@ class GitRepository(Connection):
     sealed_hook_secret = models.TextField(help_text="Encrypted, see accounts.identity.sealing.")
     hooked_at = models.DateTimeField(null=True, help_text="When its last valid webhook came.")
     poll_minutes = models.PositiveIntegerField(default=15)
+    # Together the choice of `submodules`: two columns, because processes of an older version know only the first one.
     allow_submodules = models.BooleanField(default=False)
+    leaves_out_submodules = models.BooleanField(default=False, db_default=False)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_by_token = models.ForeignKey("accounts.ApiToken", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
@@ -121,6 +131,12 @@ class GitRepository(Connection):
         if self.started_at is None:
             return RepositoryState.DRAFT
         return RepositoryState.ACTIVE if self.failed_at is None else RepositoryState.FAILING
+
+    @property
+    def submodules(self) -> Submodules:
+        if self.allow_submodules:
+            return Submodules.FETCH
+        return Submodules.LEAVE_OUT if self.leaves_out_submodules else Submodules.REFUSE
 
 
 class Rule(models.Model):

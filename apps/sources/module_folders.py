@@ -2,8 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import PurePosixPath
 
 from apps.lib import addresses
@@ -60,8 +61,8 @@ def found(paths: Iterable[str], repository: str, read: Callable[[str], bytes]) -
     """Return the folders with modules, the root first. `repository`: its name, without what comes before the last
     slash. `read` returns the beginning of a file that is `worth_reading`.
     """
-    files = _by_folder(paths)
-    top = [path for path in files if not any(_is_below(path, other) for other in files)]
+    files = _first(_by_folder(paths))
+    top = _top(files)
     worth = _worth_reading(files)
     folders = []
     for path, its in files.items():
@@ -71,9 +72,22 @@ def found(paths: Iterable[str], repository: str, read: Callable[[str], bytes]) -
     return _distinct(folders)
 
 
+def count(paths: Iterable[str]) -> int:
+    """Return how many folders with modules there are, also beyond MAX_FOLDERS."""
+    return len(_by_folder(paths))
+
+
 def worth_reading(paths: Iterable[str]) -> frozenset[str]:
     """The files that tell which providers the modules are about; at most MAX_READS."""
-    return _worth_reading(_by_folder(paths))
+    return _worth_reading(_first(_by_folder(paths)))
+
+
+def _top(paths: Collection[str]) -> list[str]:
+    return [path for path in paths if not any(_is_below(path, other) for other in paths)]
+
+
+def _first(files: dict[str, list[str]]) -> dict[str, list[str]]:
+    return dict(islice(files.items(), MAX_FOLDERS))
 
 
 def _worth_reading(files: dict[str, list[str]]) -> frozenset[str]:
@@ -88,7 +102,7 @@ def _by_folder(paths: Iterable[str]) -> dict[str, list[str]]:
         folder, _, last = path.rpartition("/")
         if last.endswith(MODULE_SUFFIXES) and not last.startswith(".") and not _is_aside(folder):
             files.setdefault(folder, []).append(path)
-    ordered = sorted(files, key=lambda path: (path.count("/") + bool(path), path))[:MAX_FOLDERS]
+    ordered = sorted(files, key=lambda path: (path.count("/") + bool(path), path))
     return {folder: sorted(files[folder], key=_importance) for folder in ordered}
 
 

@@ -1,7 +1,8 @@
 """What rules would publish, before anything is: folders with modules, suggested rules, and each tag's version."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -13,32 +14,47 @@ from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
 from apps.jobs import queue
-from apps.jobs.claims import Claim
-from apps.lib.errors import RegistryError
-from apps.lib.git import checkouts, refs, remotes, tar_files
+from apps.jobs.claims import Claim, Outage
+from apps.lib.archives.layouts import MODULE_SUFFIXES
+from apps.lib.git import checkouts, remotes, tar_files
 from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.refs import Ref
 from apps.lib.versions import sort_key
+from apps.releases.models import Kind, Release, State
+from apps.releases.origin.rows import Way
+from apps.releases.publishing import reserving
 from apps.sources import (
     credentials,
     exchanges,
     host_scanning,
     judging,
+    locating,
     locking,
+    looking,
     module_folders,
+    refusals,
     registry_modules,
     rulebook,
     suggesting,
 )
 from apps.sources.judging import Judged
-from apps.sources.models import Forge, GitRepository, Verdict
+from apps.sources.locating import Source
+from apps.sources.models import Forge, GitRepository, Tag, Verdict
+from apps.sources.module_folders import Folder
 from apps.sources.rulebook import CheckedRule
 
 JOB = "preview-git"
 MAX_SUGGESTED = 100
+# Commits whose folders are read for suggestions: the newest tag's, and some that others name folders of.
+MAX_READ = 4
+# Somebody who asks about other rules while a worker looks has it look again, at most so often.
+MAX_ROUNDS = 3
 FEW_FILES = 8
 # What listings say of a tag, before anything was listed.
 _PLANNED: dict[str, str] = {Verdict.WAITING: "publish", Verdict.IGNORED: "ignored", Verdict.REFUSED: "refused"}
+_MADE = "A release was made of this tag."
+# More names than that are not listed in a query.
+_MAX_NAMES = 500
 # One that fails at once says so at once; what may pass is tried again by whoever asks again.
 _INTERRUPTED = {
     "code": "interrupted",
@@ -49,54 +65,83 @@ _INTERRUPTED = {
 log = structlog.get_logger("larder.sources")
 
 
-def ask(*, repository: GitRepository, actor: Viewer) -> None:
-    """Have a worker look at the repository: its tags and the folders of HEAD, or of its newest tag if it has no HEAD.
+def ask(*, repository: GitRepository, actor: Viewer, rules: Iterable[CheckedRule] | None = None) -> None:
+    """Have a worker look at the repository: its tags, the folders of the newest one, and into one tag of each rule.
 
-    `repository.preview` has the result: {"state": "waiting" | "done" | "failed", "folders": [{"folder", "files",
-    "module", "is_submodule"}], "suggested": [{"tag", "folder", "module"}], "left_off": how many more rules than
-    MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many tags are not UTF-8, "failure": {"code", "text",
-    "hint"}}. While it waits, the rest is that of the look before.
+    `rules`: those of the repository by default, or the suggested ones if it has none. `repository.preview` has the
+    result: {"state": "waiting" | "done" | "failed", "failure": {"code", "text", "hint"}, "folders": [{"folder",
+    "files", "module", "is_submodule"}], "more_folders": how many were left off, "suggested": [{"tag", "folder",
+    "module"}], "left_off": how many more rules than MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many
+    tags are not UTF-8, "asked": the rules that were asked about or None, "rules": those that `looks` is about, "looks":
+    as of `looking.into`, "unchecked": how many more there should be, "submodules": the choice that they were made
+    with}. While it waits, the rest is that of the look before.
     """
     connections.refuse_suspended(repository, "This repository")
+    asked = None if rules is None else [rule.as_json() for rule in rules]
     with transaction.atomic():
         machines.acted(repository.user_id, actor, Act.SCANNED)
-        try:
-            with transaction.atomic():
-                queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)
-        except IntegrityError:  # a worker looks already
-            repository.refresh_from_db(fields=["preview", "previewed_at"])
-            return
-        repository.preview = {**_empty(), **(repository.preview or {}), "state": "waiting", "failure": None}
-        repository.save(update_fields=["preview"])
+        is_new = _enqueue(repository, actor)
+        row = locking.required(repository)
+        # A worker that looks already sees what is asked now, unless it has just written what it found.
+        if is_new or row.preview.get("state") == "waiting":
+            row.preview = {**_empty(), **(row.preview or {}), "state": "waiting", "failure": None, "asked": asked}
+            row.save(update_fields=["preview"])
+    repository.refresh_from_db(fields=["preview", "previewed_at"])
+
+
+def _enqueue(repository: GitRepository, actor: Viewer) -> bool:
+    try:
+        with transaction.atomic():
+            queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)
+    except IntegrityError:
+        return False
+    return True
+
+
+def is_checked(repository: GitRepository, rules: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a worker has looked into a tag of each of these rules, with the settings of now."""
+    preview = repository.preview
+    found = preview.get("rules"), preview.get("submodules")
+    return bool(found == ([dict(rule) for rule in rules], repository.submodules))
 
 
 def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None = None) -> list[dict[str, Any]]:
     """Return what the rules (its own by default) make of the tags of the last preview, the newest version first.
 
-    Each: {"tag", "commit", "module", "version", "folder", "verdict": "publish" | "published" | "ignored" | "refused",
-    "reason"}. Raises TooManyVersions.
+    Each: {"tag", "commit", "module", "version", "folder", "verdict": "publish" | "held" | "published" | "ignored" |
+    "refused", "code", "reason", "is_checked": whether a worker looked into it}. Raises TooManyVersions.
     """
     wanted = rulebook.of(repository) if rules is None else [_rule(rule) for rule in rules]
-    made = repository.tags.exclude(release=None).values_list("name", "module", "version")
-    published = {(name, module): version for name, module, version in made}
-    taken = {(module, _number(version)): name for (name, module), version in published.items()}
-    seen = {ref["tag"]: ref for ref in (repository.preview or {}).get("refs", [])}
-    tags = (Ref(ref["tag"], ref["commit"]) for ref in seen.values())
+    refs = {ref["tag"]: ref for ref in (repository.preview or {}).get("refs", [])}
+    tags = (Ref(ref["tag"], ref["commit"]) for ref in refs.values())
     judged = judging.judge_all(tags, partial(judging.judge, rules=wanted))
-    found = [(one.sort_key, _row(seen[ref.name], one, published, taken)) for ref, one in judged]
+    plan = _Plan(repository, refs, {one.module for _, one in judged if one.module})
+    found = [(one.sort_key, plan.row(ref.name, one)) for ref, one in judged]
     found.sort(key=lambda pair: (pair[1]["tag"], pair[1]["module"]))
     found.sort(key=lambda pair: pair[0], reverse=True)
     return [row for _, row in found]
 
 
-def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  # it has its own limit of time
-    repository = GitRepository.objects.filter(pk=claim.target, ended_at=None).first()
+def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
+    for left in reversed(range(MAX_ROUNDS)):
+        if _look(claim, may_repeat=left > 0):
+            return
+        if is_ending():
+            raise Outage("This worker ends; another one continues.")
+
+
+def _look(claim: Claim, *, may_repeat: bool) -> bool:
+    """Look once; False if somebody has asked about other rules meanwhile."""
+    repository = (
+        GitRepository.objects.select_related("namespace", "user").filter(pk=claim.target, ended_at=None).first()
+    )
     if repository is None:
-        return
+        return True
+    asked = (repository.preview or {}).get("asked")
     found: dict[str, Any] = {"state": "failed", "failure": _INTERRUPTED}
     if not claim.exhausted and repository.suspended_at is None:
         try:
-            found = _seen(repository) | {"state": "done", "failure": None}
+            found = {**_empty(), **_seen(repository, asked), "state": "done"}
         except GitFailed as error:
             log.warning("git_preview_failed", repository=repository.pk, code=error.code)
             found = {"state": "failed", "failure": {"code": error.code, "text": str(error), "hint": error.hint}}
@@ -104,39 +149,54 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  
         claim.guard()
         row = locking.connected(repository.pk)
         if row is None:
-            return
+            return True
         if row.suspended_at is not None:
             found = {"state": "failed", "failure": host_scanning.SUSPENDED}
-        repository.preview = {**_empty(), **(repository.preview or {}), **found}
+        is_last = not may_repeat or found["state"] == "failed" or row.preview.get("asked") == asked
+        repository.preview = {**_empty(), **(row.preview or {}), **found}
+        if not is_last:
+            repository.preview |= {"state": "waiting", "asked": row.preview["asked"]}
         repository.previewed_at = timezone.now()
         repository.save(update_fields=["preview", "previewed_at"])
+    return is_last
 
 
 def _empty() -> dict[str, Any]:
-    lists: dict[str, Any] = {name: [] for name in ("folders", "suggested", "refs")}
-    return {**lists, "left_off": 0, "unreadable": 0, "failure": None}
+    lists: dict[str, Any] = {name: [] for name in ("folders", "suggested", "refs", "looks")}
+    return {**lists, "more_folders": 0, "left_off": 0, "unreadable": 0, "unchecked": 0, "failure": None, "asked": None}
 
 
-def _seen(repository: GitRepository) -> dict[str, Any]:
+def _seen(repository: GitRepository, asked: list[dict[str, str]] | None) -> dict[str, Any]:
     """Raises GitFailed."""
-    if repository.forge == Forge.REGISTRY:
-        return registry_modules.preview(repository)
+    is_registry = repository.forge == Forge.REGISTRY
+    found = registry_modules.preview(repository) if is_registry else _seen_with_git(repository)
+    own = [rule.as_json() for rule in rulebook.of(repository)]
+    rules = asked if asked is not None else own or found["suggested"]
+    repository.preview = {**_empty(), **found}
+    try:
+        rows = looking.newest([_rule(rule) for rule in rules], planned(repository, rules))
+        looks = looking.into(repository, rows, looking.Budget())
+    except judging.TooManyVersions:  # as everyone who reads the preview is told
+        rows, looks = [], []
+    checked = {"rules": rules, "looks": looks, "unchecked": len(rows) - len(looks)}
+    return {**found, **checked, "asked": asked, "submodules": repository.submodules}
+
+
+def _seen_with_git(repository: GitRepository) -> dict[str, Any]:
+    """Raises GitFailed."""
     host_scanning.pin_first(repository)
     remote, access = remotes.parse(repository.url), credentials.access_of(repository)
     listing = exchanges.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
     name = remote.name.rpartition("/")[2]
-    newest = _newest(tags)
-    folders: list[module_folders.Folder] = []
-    if listing.head or newest is not None:
-        ref = "HEAD" if listing.head or newest is None else f"refs/tags/{newest.name}"
-        folders = _folders(repository.pk, remote, access, ref, name)
+    folders, count = _Folders(repository, remote, access, name).of(tags, has_head=bool(listing.head))
     rules = suggesting.suggested(folders, [ref.name for ref in tags], name)
     return {
         "folders": [
             {"folder": one.path, "files": one.files, "module": one.module, "is_submodule": one.is_submodule}
             for one in folders
         ],
+        "more_folders": max(0, count - len(folders)),
         "suggested": [rule.as_dict() for rule in rules[:MAX_SUGGESTED]],
         "left_off": max(0, len(rules) - MAX_SUGGESTED),
         "refs": [{"tag": ref.name, "commit": ref.commit} for ref in tags],
@@ -144,12 +204,59 @@ def _seen(repository: GitRepository) -> dict[str, Any]:
     }
 
 
-def _folders(number: int, remote: remotes.Remote, access: Access, ref: str, name: str) -> list[module_folders.Folder]:
-    with exchanges.fetched(number, remote, access, ref=ref) as commit:
-        # Links and submodules are no configurations.
-        paths = [entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755)]
-        texts = _texts(commit, module_folders.worth_reading(paths))
-        return module_folders.found(paths, name, lambda path: texts.get(path, b""))
+@dataclass(slots=True)
+class _Folders:
+    """Finds the folders with modules. `name`: the last part of the repository's."""
+
+    repository: GitRepository
+    remote: remotes.Remote
+    access: Access
+    name: str
+    texts: dict[str, bytes] = field(default_factory=dict)  # beginnings of configurations
+    paths: dict[str, None] = field(default_factory=dict)
+
+    def of(self, tags: Sequence[Ref], *, has_head: bool) -> tuple[list[Folder], int]:
+        """Return them, and how many there are in all: those of tags, since HEAD is never published. Raises GitFailed.
+
+        First of the newest tag; then of a few that name folders which it has not, as where each module has its own
+        tags. Of HEAD where no tag is a version.
+        """
+        if not tags and not has_head:
+            return [], 0
+        by_name = {ref.name: ref for ref in tags}
+        newest = _newest(tags)
+        try:
+            self._read(newest or (None if has_head else tags[-1]))
+        except GitFailed as failed:
+            if newest is None or not has_head or failed.code not in refusals.OF_COMMIT:
+                raise
+            newest = None
+            self._read(None)
+        read, budget = {newest.commit} if newest else set(), looking.Budget()
+        for tag in suggesting.unexplained(self._found(), by_name, self.name) if newest else ():
+            ref = by_name[tag]
+            if len(read) >= MAX_READ or budget.is_over:
+                break
+            if ref.commit not in read and tag in suggesting.unexplained(self._found(), by_name, self.name):
+                read.add(ref.commit)
+                with suppress(GitFailed):
+                    self._read(ref, budget)
+        return self._found(), module_folders.count(self.paths)
+
+    def _found(self) -> list[Folder]:
+        return module_folders.found(self.paths, self.name, lambda path: self.texts.get(path, b""))
+
+    def _read(self, ref: Ref | None, budget: looking.Budget | None = None) -> None:
+        """Add the folders that no commit before had. Of HEAD without a ref."""
+        where, commit_id = (f"refs/tags/{ref.name}", ref.commit) if ref else ("HEAD", "")
+        source = Source(self.remote, self.access, where, commit_id, "")
+        known = {path.rpartition("/")[0] for path in self.paths}
+        with looking.fetched(self.repository, source, budget) as commit:
+            # Links and submodules are no configurations.
+            files = (entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755))
+            paths = [path for path in files if path.rpartition("/")[0] not in known]
+            self.texts |= _texts(commit, module_folders.worth_reading(paths))
+        self.paths |= dict.fromkeys(path for path in paths if path.endswith(MODULE_SUFFIXES))
 
 
 def _texts(commit: checkouts.Commit, wanted: Collection[str]) -> dict[str, bytes]:
@@ -163,14 +270,11 @@ def _texts(commit: checkouts.Commit, wanted: Collection[str]) -> dict[str, bytes
     return {file.name: data.read(most) for file, data in tar_files.files_in(commit.archive()) if file.name in wanted}
 
 
-def _newest(tags: Iterable[refs.Ref]) -> refs.Ref | None:
-    """The tag with the highest version; the last one if none has one."""
+def _newest(tags: Iterable[Ref]) -> Ref | None:
+    """The tag with the highest version; None if none has one."""
     newest, highest = None, b""
     for ref in tags:
-        key = b""
-        with suppress(RegistryError):
-            key = sort_key(suggesting.version_of(ref.name))
-        if key >= highest:
+        if (version := suggesting.version_of(ref.name)) and (key := sort_key(version)) >= highest:
             newest, highest = ref, key
     return newest
 
@@ -180,31 +284,69 @@ def _rule(given: Mapping[str, Any]) -> CheckedRule:
     return CheckedRule(str(given["tag"]), str(given.get("folder") or ""), str(given["module"]))
 
 
-def _number(version: str) -> str:
-    """Build metadata makes no other version."""
-    return version.partition("+")[0]
+class _Plan:
+    """Says what would become of each tag, from what is known without fetching it: releases, and earlier looks."""
 
+    def __init__(self, repository: GitRepository, refs: Mapping[str, Mapping[str, Any]], modules: set[str]) -> None:
+        self._repository, self._refs = repository, refs
+        preview = repository.preview or {}
+        are_current = preview.get("submodules") == repository.submodules
+        self._looks = {looking.key_of(look): look for look in preview.get("looks", []) if are_current}
+        made = repository.tags.exclude(release=None).values_list("name", "module")
+        self._made = set(made)
+        self._taken: dict[tuple[str, bytes], Release] = {}
+        self._first: dict[tuple[str, bytes], str] = {}  # the tag that is each version in this plan
+        if modules:
+            rows = Release.objects.live().filter(kind=Kind.MODULE, namespace=repository.namespace_id)
+            rows = rows.filter(name__in=modules) if len(modules) <= _MAX_NAMES else rows
+            for release in rows.select_related("origin", "namespace").defer("notes", "reasons", "questions"):
+                self._taken[release.name, bytes(release.sort_key)] = release
 
-def _row(
-    ref: Mapping[str, Any], one: Judged, published: Collection[tuple[str, str]], taken: dict[tuple[str, str], str]
-) -> dict[str, Any]:
-    """`taken`: the tag of each module's version so far."""
-    verdict, reason = _PLANNED[one.verdict], one.reason
-    if (ref["tag"], one.module) in published:
-        verdict, reason = "published", "A release was made of this tag."
-    elif verdict == "publish" and ref.get("held"):  # by the policy of another registry
-        verdict, reason = "ignored", ref["held"]
-    elif verdict == "publish":
-        first = taken.setdefault((one.module, _number(one.version)), ref["tag"])
-        if first != ref["tag"]:
-            verdict = "refused"
+    def row(self, tag: str, one: Judged) -> dict[str, Any]:
+        ref = self._refs[tag]
+        row = {
+            "tag": tag,
+            "commit": ref["commit"],
+            "module": one.module,
+            "version": one.version,
+            "folder": one.folder,
+            "verdict": _PLANNED[one.verdict],
+            "code": one.code,
+            "reason": one.reason,
+            "is_checked": False,
+        }
+        if row["verdict"] == "publish":
+            row |= self._of_version(ref, one)
+        return row
+
+    def _of_version(self, ref: Mapping[str, Any], one: Judged) -> dict[str, Any]:
+        """Of a tag that the rules make a version of: what differs from its being published."""
+        tag = Tag(repository=self._repository, name=ref["tag"], module=one.module, commit=ref["commit"])
+        other = self._taken.get((one.module, one.sort_key))
+        is_own = (tag.name, tag.module) in self._made
+        if is_own or (other is not None and _is_made_of(tag, one, other)):
+            self._first.setdefault((one.module, one.sort_key), tag.name)
+            return {"verdict": "published", "reason": _MADE}
+        if ref.get("held"):  # by the policy of another registry
+            return {"verdict": "ignored", "code": registry_modules.POLICY, "reason": ref["held"]}
+        if other is not None and other.state != State.RECEIVING:  # one that arrives may still fail
+            problem = reserving.refusal_of(other)
+            return {"verdict": "refused", "code": problem.code, "reason": f"{problem} {problem.hint}".strip()}
+        first = self._first.setdefault((one.module, one.sort_key), tag.name)
+        if first != tag.name:
             reason = f"The tag {first} is this version of {one.module} as well. Keep one of the two rules."
-    return {
-        "tag": ref["tag"],
-        "commit": ref["commit"],
-        "module": one.module,
-        "version": one.version,
-        "folder": one.folder,
-        "verdict": verdict,
-        "reason": reason,
-    }
+            return {"verdict": "refused", "code": "conflict", "reason": reason}
+        look = self._looks.get((tag.name, one.module, one.folder))
+        if look is None or look["commit"] != tag.commit:
+            return {}
+        return {name: look[name] for name in ("verdict", "code", "reason")} | {"is_checked": True}
+
+
+def _is_made_of(tag: Tag, one: Judged, release: Release) -> bool:
+    """Whether publishing would find that this release was made of the tag's commit already."""
+    origin = getattr(release, "origin", None)
+    if origin is None or origin.way != Way.GIT:
+        return False
+    if tag.repository.forge == Forge.REGISTRY:  # its commit is known once it was fetched
+        return locating.is_of(tag, origin.facts)
+    return locating.is_from(tag, origin.facts) and release.folder == one.folder

@@ -2,8 +2,9 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.db import transaction
@@ -26,9 +27,22 @@ from apps.releases.models import Kind as ReleaseKind
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import exchanges, locating, locking, notifying, pushing, queueing, refusals, registry_modules, syncing
+from apps.sources import (
+    exchanges,
+    locating,
+    locations_away,
+    locking,
+    notifying,
+    pushing,
+    queueing,
+    refusals,
+    registry_modules,
+    syncing,
+    verdicts,
+)
 from apps.sources.locating import Source
-from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Tag, Verdict
+from apps.sources.locations_away import LocationFailed
+from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Submodules, Tag, Verdict
 from apps.sources.registry_modules import Decided
 
 JOB = queueing.PUBLISH_JOB
@@ -48,9 +62,6 @@ class _NotFetched(Exception):
         self.failed = failed
 
 
-# Final failures of a fetch that are the tagged commit's own. With others, such as an expired token, it waits until the
-# repository can be read again.
-_OF_COMMIT = frozenset({"bad_ref", "bad_object", "too_large", "not_a_commit"})
 # The tag moved, or was deleted, since it was listed.
 _LISTED_AGAIN = frozenset({"moved", "ref_gone"})
 LIST_AGAIN_AFTER = timedelta(minutes=1)
@@ -152,15 +163,15 @@ def _publish(tag: Tag) -> Release:
                 source.access,
                 ref=source.ref,
                 expected=source.commit,
-                submodules=repository.allow_submodules,
+                submodules=repository.submodules == Submodules.FETCH,
             )
-            commit = stack.enter_context(fetched)
+            with locations_away.asking(source.remote) if is_mirrored else nullcontext():
+                commit = stack.enter_context(fetched)
         except GitFailed as failed:
             raise _NotFetched(failed) from failed
         fault_point("after:git-fetch", tag)
-        reasons = refusals.reasons_of(commit, source.folder, allow_submodules=repository.allow_submodules)
-        if reasons:
-            raise _Refused(reasons[0].code, " ".join(reason.sentence for reason in reasons))
+        if reasons := refusals.reasons_of(commit, source.folder, repository.submodules):
+            raise _Refused(reasons[0].code, verdicts.sentences(reasons))
         return _hand_over(tag, source, commit)
 
 
@@ -172,10 +183,8 @@ def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
             viewer=Viewer(repository.user),
             address=ModuleAddress(repository.namespace.name, name, system),
             version=tag.version,
-            file_name=f"{name}-{tag.version}.tar.gz",
-            folders=[source.folder] if source.folder else [],
+            **body_of(tag, source.folder, commit),
             fetched=locating.facts_of(tag, source, commit),
-            open_body=lambda: _gzipped(commit.archive(source.folder)),
         )
     except transitions.Moved as moved:
         raise Unavailable(str(moved), hint=moved.hint) from moved
@@ -187,6 +196,15 @@ def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
             raise Unavailable(f"{tag.version} is being uploaded by someone else right now.") from None
         raise
     return published.release
+
+
+def body_of(tag: Tag, folder: str, commit: Commit) -> dict[str, Any]:
+    """Return the archive as the pipeline and its dry run take it."""
+    return {
+        "file_name": f"{tag.module.partition('/')[0]}-{tag.version}.tar.gz",
+        "folders": [folder] if folder else [],
+        "open_body": lambda: _gzipped(commit.archive(folder)),
+    }
 
 
 def _gzipped(chunks: Iterable[bytes]) -> Iterator[bytes]:
@@ -226,7 +244,7 @@ def _end_without_release(claim: Claim, tag: Tag, problem: _Refused | _NotFetched
     elif isinstance(problem, _NotFetched):
         # Each version of a registry's module names its own place.
         is_own = tag.repository.forge == Forge.REGISTRY and problem.failed.is_final
-        is_final = is_own or problem.failed.code in _OF_COMMIT
+        is_final = is_own or problem.failed.code in refusals.OF_COMMIT
         _wait_or_refuse(claim, tag, problem.failed, is_final=is_final)
     else:
         _wait_or_refuse(claim, tag, problem, is_final=problem.is_final)
@@ -263,7 +281,8 @@ def _write_refusal(claim: Claim, tag: Tag, refused: _Refused) -> None:
 def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool) -> None:
     """If it may succeed later, the next listing that succeeds queues it again."""
     text = f"{failed} {failed.hint}".strip()
-    if is_final or tag.tries + 1 >= MAX_TRIES:
+    was_tried = not isinstance(failed, LocationFailed) or failed.was_asked
+    if is_final or (was_tried and tag.tries + 1 >= MAX_TRIES):
         tried = "" if is_final else f" Tried {tag.tries + 1} times."
         _write_refusal(claim, tag, _Refused(failed.code, f"{text}{tried}"))
         return
@@ -272,12 +291,12 @@ def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool
         row = locking.locked(tag.repository_id)
         waiting = Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING)
         code = failed.code[:MAX_CODE]
-        waiting.update(code=code, reason=text[:MAX_REASON], tries=tag.tries + 1)
+        waiting.update(code=code, reason=text[:MAX_REASON], tries=max(1, tag.tries + was_tried))
         if failed.code in _LISTED_AGAIN:
             at = timezone.now() + LIST_AGAIN_AFTER
             GitRepository.objects.filter(pk=row.pk, next_at__gt=at).update(next_at=at)
-        # Eight tags that fail at once are one failure of the server.
-        elif row.failed_at is None:
+        # Eight tags that fail at once are one failure of the server. Of a registry's module, each has its own.
+        elif row.failed_at is None and not isinstance(failed, LocationFailed):
             syncing.note_failure(row, failed)
             GitRepository.objects.filter(pk=row.pk).update(next_at=timezone.now() + syncing.backoff(row))
 

@@ -31,11 +31,12 @@ def _queue(repository: GitRepository, tags: QuerySet[Tag]) -> int:
     waiting = tags.filter(repository=repository, verdict=Verdict.WAITING).exclude(code=COOLING_DOWN)
     working = Job.objects.filter(kind=PUBLISH_JOB, state__in=WORKING)
     following = waiting.exclude(pk__in=working.values("target"))
-    awaited = following.filter(precedence=Precedence.AWAITED).order_by("sort_key", "pk")
+    # What failed before comes last: it may fail again, and takes its time.
+    awaited = following.filter(precedence=Precedence.AWAITED).order_by("tries", "sort_key", "pk")
     # Then the oldest versions first: the guard compares each with the one before it. Where it may hold or refuse a
     # version, it does so for the newest one too, which therefore comes last.
     decides = repository.namespace.breaking_changes in (BreakingChanges.ASK, BreakingChanges.REFUSE)
-    order = ("sort_key", "pk") if decides else ("precedence", "sort_key", "pk")
+    order = ("tries", "sort_key", "pk") if decides else ("tries", "precedence", "sort_key", "pk")
     imported = following.exclude(precedence=Precedence.AWAITED).order_by(*order)
     theirs = Tag.objects.filter(repository=repository)
     pushed = working.awaited().filter(target__in=theirs.values("pk")).count()

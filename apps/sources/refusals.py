@@ -5,8 +5,12 @@ from collections.abc import Iterable, Iterator
 from apps.lib.archives.layouts import MODULE_SUFFIXES
 from apps.lib.errors import Reason
 from apps.lib.git import tar_files
-from apps.lib.git.checkouts import SUBMODULE, Commit
+from apps.lib.git.checkouts import Commit
+from apps.sources.models import Submodules
 
+# Final failures of a fetch that are the tagged commit's own. With others, such as an expired token, it waits until the
+# repository can be read again.
+OF_COMMIT = frozenset({"bad_ref", "bad_object", "too_large", "not_a_commit"})
 MAX_NAMED = 5
 LFS_HEAD = b"version https://git-lfs.github.com/spec/v1\n"
 # Pointers are smaller by their specification.
@@ -15,10 +19,11 @@ MAX_ATTRIBUTES = 200
 MAX_ATTRIBUTES_BYTES = 64 * 1024
 
 
-def reasons_of(commit: Commit, folder: str, *, allow_submodules: bool) -> list[Reason]:
+def reasons_of(commit: Commit, folder: str, submodules: Submodules) -> list[Reason]:
     """Empty if the folder may be handed to the pipeline. Raises GitFailed."""
     inside = [entry for entry in commit.entries if _is_within(entry.path, folder)]
-    if folder and not inside:
+    named = commit.submodules(folder)
+    if folder and not inside and not named:
         return [
             Reason(
                 "folder_missing",
@@ -27,7 +32,9 @@ def reasons_of(commit: Commit, folder: str, *, allow_submodules: bool) -> list[R
                 "Correct the folder of the rule, or tag a commit that has it.",
             )
         ]
-    if not any(entry.path.endswith(MODULE_SUFFIXES) for entry in inside):
+    # What is fetched may have them.
+    may_follow = bool(named) and submodules != Submodules.LEAVE_OUT
+    if not may_follow and not any(entry.path.endswith(MODULE_SUFFIXES) for entry in inside):
         where = folder or "the repository"
         return [
             Reason(
@@ -38,15 +45,14 @@ def reasons_of(commit: Commit, folder: str, *, allow_submodules: bool) -> list[R
             )
         ]
     found = []
-    submodules = [entry.path for entry in inside if entry.mode == SUBMODULE]
-    if submodules and not allow_submodules:
+    if named and submodules == Submodules.REFUSE:
         found.append(
             Reason(
                 "submodules",
-                f"{_named(submodules, 'submodule')}, whose files are in other repositories",
+                f"{_named(named, 'submodule')}, whose files are in other repositories",
                 "all files in this repository",
-                "Allow submodules in the settings of the repository, or leave them out with export-ignore in "
-                ".gitattributes.",
+                "Choose in the settings of the repository to fetch submodules or to leave them out, or mark them "
+                "export-ignore in .gitattributes.",
             )
         )
     if pointers := _pointers(commit, folder):

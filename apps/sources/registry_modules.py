@@ -23,9 +23,10 @@ from apps.lib.git import locations, remotes
 from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Listing, Ref
 from apps.lib.git.remotes import Remote
-from apps.sources import credentials, exchanges, forges, judging, locating, locking, rulebook
+from apps.sources import credentials, exchanges, forges, judging, locating, locations_away, locking, rulebook
 from apps.sources.judging import Judged
 from apps.sources.locating import Source
+from apps.sources.locations_away import LocationFailed
 from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
 from apps.sources.rulebook import CheckedRule
 from apps.upstream import modules
@@ -178,7 +179,7 @@ def preview(repository: GitRepository) -> dict[str, Any]:
         held = _held(found.decide(known_version(name, one.sort_key, row.seen_at if row else now, known_since), now))
         shown.append({"tag": name, "commit": row.commit if row else "", "held": str(held or "")})
     rules = [rule.as_json() for rule in rulebook.of(repository)]
-    return {"folders": [], "suggested": rules, "left_off": 0, "refs": shown, "unreadable": 0}
+    return {"suggested": rules, "refs": shown}
 
 
 def known_version(version: str, sort_key: bytes, seen_at: datetime, known_since: datetime | None) -> KnownVersion:
@@ -256,19 +257,33 @@ def raise_alarm(tag: Tag, decided: Decided) -> None:
     log.warning("git_tags_alarm", repository=tag.repository_id, kind=str(Kind.GIT_TAG_MOVED), tags=[tag.name])
 
 
+def place_of(repository: GitRepository, version: str) -> Source:
+    """Return where the version is now; nothing is written. Raises GitFailed."""
+    try:
+        return _place(repository.pk, module_of(repository), version, {})
+    except FetchFailed as failed:
+        raise _git_failed(failed) from None
+
+
 def _place(number: int, module: HostedModule, version: str, listings: dict[str, Listing]) -> Source:
     """Ask the registry for a location, and its Git repository for the commit.
 
     `number` is that of the connected repository, for the log. `listings` are those that are known.
     """
-    text = modules.location_of(modules.upstream_of(module), module, version)
+    upstream = modules.upstream_of(module)
+    try:
+        text = modules.location_of(upstream, module, version)
+    except FetchFailed as failed:
+        problem = _git_failed(failed)
+        raise LocationFailed(problem, problem.code, hint=problem.hint, is_final=problem.is_final) from None
     place = locations.parse(text)
     access = credentials.open_access()
     if place.commit:
         return Source(place.remote, access, place.commit, place.commit, place.folder)
     key = locating.shown(place.remote)
     if key not in listings:
-        listings[key] = exchanges.listed(number, place.remote, access)
+        with locations_away.asking(place.remote, is_listing=True):
+            listings[key] = exchanges.listed(number, place.remote, access)
     commit = _commit_in(listings[key], place.ref)
     if not commit:
         raise GitFailed(

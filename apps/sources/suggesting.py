@@ -59,6 +59,20 @@ def suggested(folders: Sequence[Folder], tags: Iterable[str], repository: str) -
     return [rule for rule in rules if _is_valid(rule)]
 
 
+def unexplained(folders: Sequence[Folder], tags: Iterable[str], repository: str) -> list[str]:
+    """Return the newest tag of each form that names no folder, of most tags first: their commits may have others."""
+    if [folder.path for folder in folders] == [""]:
+        return []  # the repository is one module
+    versions: dict[_Form, list[tuple[bytes, str]]] = defaultdict(list)
+    for tag in tags:
+        if (read := _form_of(tag)) is not None and read[0].before:
+            versions[read[0]].append((parse(read[1]).sort_key, tag))
+    top = [folder for folder in folders if not folder.is_submodule]
+    explained = {form for found in _naming(folders, top, versions, repository).values() for form in found}
+    left = [form for form in versions if form not in explained and form.core != repository]
+    return [max(versions[form])[1] for form in sorted(left, key=lambda form: -len(versions[form]))]
+
+
 def _is_valid(rule: Rule) -> bool:
     try:
         patterns.check(rule.tag)
@@ -86,6 +100,13 @@ def _of_folders(
     folders: Sequence[Folder], top: Sequence[Folder], forms: dict[_Form, set[str]], repository: str
 ) -> dict[Folder, list[_Form]]:
     """The forms of tags that name a folder; the newest habit of each folder comes first."""
+    naming = _naming(folders, top, forms, repository)
+    return {folder: _worthwhile(found, forms) for folder, found in naming.items()}
+
+
+def _naming(
+    folders: Sequence[Folder], top: Sequence[Folder], forms: Iterable[_Form], repository: str
+) -> dict[Folder, list[_Form]]:
     known: dict[str, list[Folder]] = defaultdict(list)
     for folder in folders:
         for name in {folder.path, folder.path.replace("/", "-"), folder.last, folder.name} - {""}:
@@ -95,7 +116,7 @@ def _of_folders(
         named = _named(form.core, known, top) if form.before and form.core != repository else None
         if named is not None:
             answer[named].append(form)
-    return {folder: _worthwhile(found, forms) for folder, found in answer.items()}
+    return answer
 
 
 def _named(core: str, known: dict[str, list[Folder]], top: Sequence[Folder]) -> Folder | None:

@@ -1,6 +1,7 @@
 """Read what became of tags."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from datetime import datetime
 
 from django.db.models import Count, Q
 
@@ -47,13 +48,25 @@ def reason_of(tag: Tag) -> str:
     if release.state == State.PURGED:
         return release.removal
     if release.state == State.HELD:
-        return _sentences(release.questions)
+        return sentences(map(Reason.from_dict, release.questions))
     if release.state in (State.REJECTED, State.FAILED):
-        return _sentences(release.reasons) or tag.reason
+        return sentences(map(Reason.from_dict, release.reasons)) or tag.reason
     if release.state == State.PUBLISHED:
         return f"Published as {release}."
     return _IN_APPROVAL if release.state == State.AWAITING_APPROVAL else _IN_PIPELINE
 
 
-def _sentences(reasons: list[dict[str, str]]) -> str:
-    return " ".join(Reason.from_dict(reason).sentence for reason in reasons)
+def changed_at(tag: Tag) -> datetime:
+    """Return when its verdict or commit last changed; of a published one, when its version was published.
+
+    The row says only when the tag was listed, judged or fetched: what follows is in its release. The tag comes from
+    `tags_of`.
+    """
+    release = tag.release
+    if release is None or tag.verdict in (Verdict.MOVED, Verdict.GONE):
+        return tag.changed_at
+    return release.published_at or release.finished_at or tag.changed_at
+
+
+def sentences(reasons: Iterable[Reason]) -> str:
+    return " ".join(reason.sentence for reason in reasons)

@@ -13,7 +13,7 @@ import base64
 import gzip
 import ssl
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -86,14 +86,24 @@ class Site:
 
 
 @contextmanager
-def git_site(folder: Path, *, https: bool = True, token: str = "", port: int = 0) -> Iterator[Site]:
-    """Serve the bare repositories below the folder with git http-backend, at localhost."""
+def git_site(
+    folder: Path,
+    *,
+    https: bool = True,
+    token: str = "",
+    port: int = 0,
+    context: Callable[[Authority, Path], ssl.SSLContext] | None = None,
+) -> Iterator[Site]:
+    """Serve the bare repositories below the folder with git http-backend, at localhost.
+
+    `context` makes another one of TLS, by the authority that `Site.ca_file` has.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     server = _Server(("127.0.0.1", port), _Handler)
     scheme, ca_file = "http", ""
     if https:
         authority = Authority("Git tests")
-        server.context = authority.server("localhost", folder)
+        server.context = context(authority, folder) if context else authority.server("localhost", folder)
         ca_file, scheme = str(folder / "ca.pem"), "https"
         Path(ca_file).write_bytes(authority.pem)
     server.site = Site(folder, f"{scheme}://localhost:{server.server_port}", ca_file, token)

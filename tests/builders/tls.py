@@ -33,6 +33,15 @@ class Authority:
         context.load_cert_chain(file)
         return context
 
+    def self_signed(self, folder: Path) -> ssl.SSLContext:
+        """Return the context of a server whose certificate is this authority's own."""
+        private = self.key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+        file = folder / "self-signed.pem"
+        file.write_bytes(private + self.pem)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(file)
+        return context
+
     def _signed(
         self,
         name: x509.Name,

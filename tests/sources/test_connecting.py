@@ -67,6 +67,8 @@ def test_secrets_are_sealed_and_shown_once(acme: Namespace, dora: User):
         ({"poll_minutes": 0}, "poll_minutes is 0"),
         ({"poll_minutes": True}, "poll_minutes is True"),
         ({"allow_submodules": "yes"}, "allow_submodules is 'yes'"),
+        ({"submodules": "some"}, "submodules is 'some', expected refuse, fetch, leave_out"),
+        ({"submodules": "refuse", "allow_submodules": True}, "contradict each other"),
         ({"credential": {"kind": "password"}}, "credential"),
         ({"rules": [{"tag": "v{version}", "module": "vpc"}]}, "Rule 1: the module is 'vpc'"),
         ({"rules": [{"tag": "release", "module": "vpc/aws"}]}, "Rule 1: the tag pattern is 'release'"),

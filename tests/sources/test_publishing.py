@@ -14,7 +14,7 @@ from apps.releases.publishing import approving
 from apps.sources import connecting, syncing, tasks
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
 from tests.sessions import in_browser
-from tests.sources.conftest import Connect, Git, kinds, module, work_off
+from tests.sources.conftest import RULES, Connect, Git, kinds, module, work_off
 
 
 def test_a_tag_becomes_a_release_with_its_origin(git: Git, upstream: Repository):
@@ -103,6 +103,51 @@ def test_what_is_no_module_is_refused_with_its_reason(
     assert git.sync() == {"v1.0.0": "refused"}
     assert said in git.reason("v1.0.0")
     assert not Release.objects.exists()
+
+
+TESTS = '[submodule "tests"]\n\tpath = tests\n\turl = ../tests.git\n'
+
+
+@pytest.mark.both
+@pytest.mark.parametrize(
+    ("files", "folder", "submodules"),
+    [
+        ({}, "", "leave_out"),
+        ({".gitattributes": "/tests export-ignore\n"}, "", "refuse"),
+        ({f"vpc/{name}": text for name, text in module().items()}, "vpc", "refuse"),
+    ],
+)
+def test_a_submodule_that_no_module_needs_is_left_out_as_git_archive_does(
+    connect: Connect, site: Site, files: dict[str, str], folder: str, submodules: str
+):
+    repository = site.repository("acme/vpc")
+    repository.commit({**module(), ".gitmodules": TESTS, "tests": submodule("1" * 40), **files})
+    repository.tag("v1.0.0")
+    rules = [{"tag": "v{version}", "folder": folder, "module": "vpc/aws"}]
+    git = connect("acme/vpc", rules=rules, submodules=submodules)
+
+    assert git.sync() == {"v1.0.0": "published"}, git.reason("v1.0.0")
+    assert not any("tests.git" in request for request in site.requests)
+
+
+def test_a_submodule_that_the_module_calls_is_asked_about_where_it_is_left_out_and_can_be_the_module_itself(
+    connect: Connect, site: Site
+):
+    part = site.repository("acme/tests").commit(module("part"))
+    repository = site.repository("acme/vpc")
+    calls = module() | {"call.tf": 'module "tests" {\n  source = "./tests"\n  name   = "x"\n}\n'}
+    repository.commit({**calls, ".gitmodules": TESTS, "tests": submodule(part)})
+    repository.tag("v1.0.0")
+    rules = [*RULES, {"tag": "v{version}", "folder": "tests", "module": "tests/aws"}]
+    git = connect("acme/vpc", rules=rules, submodules="leave_out")
+    git.sync()
+
+    assert git.tag("v1.0.0").shown == "held"
+    assert "./tests" in git.reason("v1.0.0")
+    assert "no .tf or .tofu file in tests" in git.reason("v1.0.0", "tests/aws")
+    connecting.change(repository=git.repository, actor=git.actor, submodules="fetch")
+    git.retry("v1.0.0", "tests/aws")
+    assert git.tag("v1.0.0", "tests/aws").shown == "published"
 
 
 def test_a_pointer_that_export_ignore_leaves_out_is_none(connect: Connect, site: Site):

@@ -8,7 +8,7 @@ from django.urls import path
 from rest_framework import serializers
 from rest_framework.request import Request
 from rest_framework.response import Response
-from rest_framework.serializers import CharField, ChoiceField, IntegerField
+from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts.models import Role
 from apps.api.frame.base import DetailView, operation, shown
@@ -35,8 +35,15 @@ class PlannedTag(Shape):
     module = CharField(help_text="Empty if it fits no rule.")
     version = CharField()
     folder = CharField()
-    verdict = ChoiceField(choices=["publish", "published", "ignored", "refused"])
+    verdict = ChoiceField(
+        choices=["publish", "held", "published", "ignored", "refused"],
+        help_text="What would become of it. held: its publisher would be asked something.",
+    )
+    code = CharField(help_text="Of the reason, for programs, as tags have it; or empty.")
     reason = CharField(help_text="Why it would not be published, or empty.")
+    is_checked = BooleanField(
+        help_text="A worker looked into it as publishing does: of each rule, into the newest that would be published."
+    )
 
 
 class PreviewFailure(LookFailure):
@@ -47,10 +54,13 @@ class GitPreview(Shape):
     state = ChoiceField(choices=[NONE, WAITING, DONE, FAILED], help_text="none: no preview was asked for yet.")
     at = MomentField(allow_null=True, help_text="When a worker last looked at the repository.")
     failure = PreviewFailure(allow_null=True)
-    folders = ModuleFolder(many=True, help_text="Those of the newest tag that contain modules.")
-    suggested = GitRule(many=True, help_text="Rules that would publish most of its tags.")
+    folders = ModuleFolder(many=True, help_text="Those of the newest tag that contain modules, at most 500.")
+    more_folders = IntegerField(help_text="How many were left off.")
+    suggested = GitRule(many=True, help_text="Rules that would publish most of its tags, at most 100.")
+    more_suggested = IntegerField(help_text="How many were left off.")
     rules = GitRule(many=True, help_text="Those that `tags` shows.")
     tags = PlannedTag(many=True, help_text="The newest version first.")
+    unchecked = IntegerField(help_text="Of how many rules no tag was looked into for lack of time, or of an answer.")
 
 
 class Preview(WaitingView, DetailView):
@@ -78,8 +88,7 @@ class Preview(WaitingView, DetailView):
             given = self.body().get("rules")
             rules = rulebook.of(row) if given is None else rulebook.checked(given)
             until = self.until()
-            previewing.ask(repository=row, actor=self.viewer)
-            row.refresh_from_db(fields=["preview", "previewed_at"])
+            previewing.ask(repository=row, actor=self.viewer, rules=rules)
         if _state_of(row) != WAITING:
             return self.answer(_shown(row, rules))
         self.wait(_states_of, row, until, rules)
@@ -102,9 +111,12 @@ def _shown(row: GitRepository, rules: list[rulebook.CheckedRule]) -> dict[str, A
         "at": row.previewed_at,
         "failure": row.preview.get("failure") or None if state == FAILED else None,
         "folders": row.preview.get("folders", []) if state == DONE else [],
+        "more_folders": row.preview.get("more_folders", 0) if state == DONE else 0,
         "suggested": row.preview.get("suggested", []) if state == DONE else [],
+        "more_suggested": row.preview.get("left_off", 0) if state == DONE else 0,
         "rules": written,
         "tags": previewing.planned(row, written) if state == DONE else [],
+        "unchecked": row.preview.get("unchecked", 0) if state == DONE else 0,
     }
 
 

@@ -30,7 +30,7 @@ from apps.api.sources.shapes import (
 )
 from apps.lib.git.remotes import MAX_URL_CHARACTERS
 from apps.sources import connecting, credentials, host_scanning, syncing
-from apps.sources.models import CredentialKind, Forge
+from apps.sources.models import CredentialKind, Forge, Submodules
 
 # A scan that ended a moment ago answers a request that is sent again.
 SCANNED_WITHIN = timedelta(minutes=1)
@@ -68,7 +68,15 @@ class RepositoryChange(serializers.Serializer[Any]):
     poll_minutes = serializers.IntegerField(
         required=False, min_value=1, max_value=connecting.MAX_POLL_MINUTES, help_text="15 if omitted."
     )
-    allow_submodules = serializers.BooleanField(required=False)
+    submodules = serializers.ChoiceField(
+        required=False,
+        choices=Submodules.values,
+        help_text="If the folder of a module has Git submodules: refuse the tag (the default), fetch them, or leave "
+        "them out as git archive does.",
+    )
+    allow_submodules = serializers.BooleanField(
+        required=False, help_text="Deprecated, use `submodules`: true is fetch, false refuse."
+    )
 
 
 class RepositoryInput(RepositoryChange):

@@ -17,7 +17,7 @@ from apps.jobs.waiting import StatesOf, Waiting
 from apps.lib.errors import Invalid
 from apps.lib.git import host_keys, remotes
 from apps.sources import connecting, estimating, forges, hooks, host_scanning, models, verdicts
-from apps.sources.models import CredentialKind, Forge, RepositoryState
+from apps.sources.models import CredentialKind, Forge, RepositoryState, Submodules
 
 STATES = (RepositoryState.DRAFT, RepositoryState.ACTIVE, RepositoryState.FAILING, RepositoryState.SUSPENDED)
 NO_STORE = {"Cache-Control": "no-store"}
@@ -118,7 +118,8 @@ class GitRepository(Shape):
     host_key_scan = HostKeyScan(help_text="What its ssh server shows. The first keys are pinned.")
     webhook = RepositoryHook()
     poll_minutes = IntegerField()
-    allow_submodules = BooleanField()
+    submodules = ChoiceField(choices=Submodules.values, help_text="If the folder of a module has Git submodules.")
+    allow_submodules = BooleanField(help_text="Deprecated: whether `submodules` is fetch.")
     publishes_as = CharField(source="user.username", help_text="Whom its releases and audit rows name.")
     by = CharField(source="created_by.shown_name", allow_null=True)
     created_at = MomentField()

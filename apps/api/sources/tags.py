@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/repositories/<id>/tags: what became of each tag, and why. For publishers."""
 
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any
 
@@ -50,10 +51,15 @@ class GitTag(Shape):
     release = TagRelease(allow_null=True)
     published_commit = CharField(help_text="From which the release was made, or empty.")
     seen_at = MomentField()
-    changed_at = MomentField(help_text="When its verdict or commit last changed.")
+    changed_at = MomentField(
+        help_text="When its verdict or commit last changed; of a published one, when its version was published."
+    )
 
     def reason_of(self, tag: Tag) -> str:
         return verdicts.reason_of(tag)
+
+    def changed_at_of(self, tag: Tag) -> datetime:
+        return verdicts.changed_at(tag)
 
 
 class RetryInput(serializers.Serializer[Any]):

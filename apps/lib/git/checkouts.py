@@ -20,6 +20,7 @@ LINK, SUBMODULE = 0o120000, 0o160000
 MAX_SUBMODULES, MAX_SUBMODULE_DEPTH = 20, 3
 _MAX_OBJECT_BYTES = 1024 * 1024  # of a commit or tag: its message
 _MAX_MODULES_BYTES = 64 * 1024
+_BATCH_SIZE = 100  # submodules that one git is asked about
 # Of a tar's member beside its content: two headers with a long path, and what fills the last block.
 _MEMBER_BYTES = 8 * 1024
 # git check-ref-format: what no part of a ref's name has.
@@ -73,7 +74,7 @@ class Commit:
         gives the same bytes. Raises GitFailed.
         """
         folder = folder.strip("/")
-        if folder and not any(entry.path.startswith(f"{folder}/") for entry in self.entries):
+        if folder and not any(f"{entry.path}/".startswith(f"{folder}/") for entry in self.entries):
             raise GitFailed("no_folder", f"The commit has no folder {folder!r}.", is_final=True)
         return tars.joined(chain([self._tar(folder, "")], self._tars_of_submodules(folder, "", 1)))
 
@@ -88,21 +89,27 @@ class Commit:
         """Fetch the submodules in the folder, and theirs."""
         if self._parts is None:
             return
-        for path in self._submodules:
-            if (not folder or path == folder or path.startswith(f"{folder}/")) and self._is_exported(path):
-                part, place = self._parts.fetched(self, path, depth), f"{prefix}{path}/"
-                yield part._tar("", place)  # noqa: SLF001  # of the same class
-                yield from part._tars_of_submodules("", place, depth + 1)  # noqa: SLF001
+        for path in self.submodules(folder):
+            part, place = self._parts.fetched(self, path, depth), f"{prefix}{path}/"
+            yield part._tar("", place)  # noqa: SLF001  # of the same class
+            yield from part._tars_of_submodules("", place, depth + 1)  # noqa: SLF001
 
-    def _is_exported(self, path: str) -> bool:
-        """Tell whether no attribute leaves a submodule out: then the archive has an empty folder for it."""
-        words = ["archive", "--format=tar", self.id, "--", path]
-        data = self._store.run(words, max_bytes=_MAX_OBJECT_BYTES)
-        try:
-            with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
-                return any(True for _ in tar)
-        except tarfile.ReadError:  # nothing but git's header, which names the commit
-            return False
+    def submodules(self, folder: str = "") -> list[str]:
+        """Return the paths of those in the folder that no attribute leaves out: the archive has an empty folder for
+        each. Raises GitFailed.
+        """
+        inside = [path for path in self._submodules if not folder or f"{path}/".startswith(f"{folder}/")]
+        found: list[str] = []
+        for start in range(0, len(inside), _BATCH_SIZE):
+            paths = inside[start : start + _BATCH_SIZE]
+            data = self._store.run(["archive", "--format=tar", self.id, "--", *paths], max_bytes=_MAX_OBJECT_BYTES)
+            try:
+                with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as tar:
+                    exported = {member.name.rstrip("/") for member in tar}
+            except tarfile.ReadError:  # nothing but git's header, which names the commit
+                continue
+            found += [path for path in paths if path in exported]
+        return found
 
     def submodule_of(self, path: str) -> tuple[str, str]:
         """Return the commit of a submodule, and its URL as .gitmodules has it. Raises GitFailed."""

@@ -5,14 +5,17 @@ import binascii
 import re
 from collections.abc import Iterable
 
+from apps.lib.git import tls_faults
 from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.remotes import Remote
-from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered
+from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TlsFailed
 
 _MAX_TEXT = 300
 _FINAL = {PRIVATE_ADDRESS, "bad_url", "bad_redirect", "redirect_loop", "too_many_redirects", "too_large"}
 _HIDDEN = "***"
 
+# What stands before curl's words: our URL, and then the files that it read.
+_AT = re.compile(r"^fatal: unable to access '.*?': |[ (]+CAfile: .*$")
 _METHODS = re.compile(r"Permission denied \((?P<methods>[a-z,-]{1,100})\)")
 
 # In git's and ssh's own words (LC_ALL=C): the first that fits decides.
@@ -29,7 +32,7 @@ _SIGNS: tuple[tuple[str, str], ...] = (
     ("bad_object", r"fsck error|error: object [0-9a-f]{40,64}: |error in (tag|tree|commit|blob|object)"),
     ("incomplete", r"did not send all necessary objects|not our ref|unadvertised object|missing (tree|blob|commit)"),
     ("incomplete", r"did not receive expected object|unresolved deltas|bad object|not a valid object|Could not read"),
-    ("not_trusted", r"certificate|SSL peer|server verification failed"),
+    (tls_faults.TLS_FAILED, r"unable to access '.*': .*([Cc]ertificate|SSL|TLS|gnutls)"),
     ("too_slow", r"[Oo]peration too slow|timed out|Timeout was reached"),
     ("unreachable", r"Connection refused|No route to host|Network is unreachable|Could(n't| not) (resolve|connect)"),
     ("server_error", r"error: 5\d\d\b"),
@@ -61,7 +64,6 @@ _TEXTS: dict[str, tuple[str, str, bool]] = {
         "Run git fsck in the repository on the server.",
         False,
     ),
-    "not_trusted": ("The server's certificate is not trusted.", "An operator can set LARDER_SOURCES_CA_FILE.", False),
     "too_slow": ("The server was too slow.", "Try again later.", False),
     "unreachable": ("No connection to the server.", "Check that the server is up.", False),
     "server_error": ("The server failed.", "Try again later.", False),
@@ -121,9 +123,10 @@ def of_status(status: int, remote: Remote, access: Access) -> GitFailed:
 
 def of_exchange(error: NotAnswered, access: Access) -> GitFailed:
     """Explain why no answer came."""
+    if isinstance(error, NotTrusted | TlsFailed):
+        return tls_faults.explained(error.words)
     hints = {
         PRIVATE_ADDRESS: f"An operator can allow the network with {access.setting}.",
-        "not_trusted": "An operator can trust another authority with LARDER_SOURCES_CA_FILE.",
         "unresolved": "Check the host in the URL.",
     }
     text = f"The repository was not read: {error}."
@@ -145,6 +148,8 @@ def of_output(errors: str, code: int, remote: Remote, access: Access) -> GitFail
         return not_found(remote, access)
     said = next((line for line in reversed(lines) if line.startswith(("fatal:", "error:"))), lines[-1] if lines else "")
     said = redacted(said, (access.authorization, access.private_key, access.proxy))
+    if found == tls_faults.TLS_FAILED:
+        return tls_faults.explained(_AT.sub("", said))
     if not found:
         text = f"git ended with code {code}: {said}" if said else f"git ended with code {code}."
         return GitFailed("git_failed", text)

@@ -21,7 +21,7 @@ from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
 
 from apps.lib.errors import Invalid
 from apps.lib.net.addresses import ANYWHERE, HTTPS_PORT, Networks, check_parts, parts_of, port_of
-from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TooSlow, connected, resolved
+from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TlsFailed, TooSlow, connected, resolved
 from apps.lib.net.watching import Watch
 from apps.lib.process import outside
 
@@ -277,8 +277,7 @@ def _told(watch: Watch, limits: Limits) -> Iterator[None]:
     except NotAnswered:
         raise
     except ssl.SSLCertVerificationError as error:
-        text = f"its certificate is not trusted: {error.verify_message}"
-        raise NotTrusted(text, rule="certificate") from None
+        raise NotTrusted(error, rule="certificate") from None
     except http.client.IncompleteRead:
         if watch.rule:
             raise _too_slow(watch, limits) from None
@@ -286,6 +285,8 @@ def _told(watch: Watch, limits: Limits) -> Iterator[None]:
     except (OSError, http.client.HTTPException, ValueError) as error:
         if watch.rule or isinstance(error, TimeoutError):
             raise _too_slow(watch, limits) from None
+        if isinstance(error, ssl.SSLError):
+            raise TlsFailed(error, code="connection_failed") from None
         raise NotAnswered(f"the connection failed: {type(error).__name__}", code="connection_failed") from None
 
 

@@ -46,8 +46,22 @@ class NotAnswered(Exception):
         self.url = ""  # of the hop, where there are several
 
 
+class TlsFailed(NotAnswered):
+    """It was not established, or broke. `words`: OpenSSL's."""
+
+    def __init__(self, error: ssl.SSLError, *, code: str = "") -> None:
+        self.words = (error.reason or "the connection ended").lower().replace("_", " ")
+        super().__init__(f"TLS failed: {self.words}", code=code)
+
+
 class NotTrusted(NotAnswered):
+    """The certificate is refused. `words`: OpenSSL's, why."""
+
     code = "not_trusted"
+
+    def __init__(self, error: ssl.SSLCertVerificationError, *, rule: str = "") -> None:
+        self.words = error.verify_message
+        super().__init__(f"its certificate is not trusted: {self.words}", rule=rule)
 
 
 class TooSlow(NotAnswered):
@@ -114,10 +128,12 @@ def exchange(
                 raise TimeoutError
             return Answer(answer.status, answer.headers, *_body_of(answer, max_bytes, cut))
     except ssl.SSLCertVerificationError as error:
-        raise NotTrusted(f"its certificate is not trusted: {error.verify_message}") from None
+        raise NotTrusted(error) from None
     except (OSError, http.client.HTTPException, ValueError) as error:
         if cut.is_set() or isinstance(error, TimeoutError):
             raise TooSlow(f"no answer within {seconds:.0f} s") from None
+        if isinstance(error, ssl.SSLError):
+            raise TlsFailed(error) from None
         raise NotAnswered(f"the connection failed: {type(error).__name__}") from None
     finally:
         timer.cancel()

@@ -81,7 +81,8 @@ class ProviderForm(StartForm):
         sent = {name: query.get(name, "")[:128] for name in (*self.NEW_PARTS, "version")}
         address = "/".join(sent[name] for name in self.NEW_PARTS)
         namespace = sent["namespace"] or str(data.get("provider", "") if data else "").partition("/")[0]
-        offered = [*rows.filter(namespace__name=namespace)[:OFFERED], *rows[:OFFERED]]
+        first = rows.filter(namespace__name=namespace)[:OFFERED] if namespace in self.signers else ()
+        offered = [*first, *rows[:OFFERED]]
         self.addresses = list(dict.fromkeys(str(row.address) for row in offered))
         self.offer_addresses("provider", sent["namespace"])
         initial = sent | {"provider": self.initial_choice(sent, is_known=address in self.addresses)}

@@ -20,9 +20,9 @@ from apps.lib.git import remotes
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
-from apps.portal.sources import frame
+from apps.portal.sources import frame, planning
 from apps.portal.sources.frame import place_of
-from apps.sources import connecting, credentials, forges, host_scanning, previewing
+from apps.sources import connecting, credentials, forges, host_scanning, previewing, rulebook
 from apps.sources.models import CredentialKind, Forge, GitRepository
 
 
@@ -212,11 +212,12 @@ def key(request: HttpRequest, namespace: str, repository_id: int) -> HttpRespons
 def look(request: HttpRequest, namespace: str, repository_id: int) -> HttpResponse:
     place = place_of(request, namespace)
     repository = place.repository(repository_id)
+    asked = repository.preview.get("asked") if request.POST.get("rules") == planning.ASKED else None
     try:
-        previewing.ask(repository=repository, actor=place.viewer)
+        previewing.ask(repository=repository, actor=place.viewer, rules=rulebook.checked(asked) if asked else None)
     except (Conflict, Invalid) as refusal:
         messages.error(request, sentence(refusal))
-    return see_other("git-plan", place.namespace.name, repository.pk)
+    return planning.to_plan(place, repository, asked=asked is not None)
 
 
 @never_cache

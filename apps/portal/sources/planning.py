@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any
 
 from django.contrib import messages
-from django.http import HttpRequest, HttpResponse, QueryDict
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, QueryDict
 from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.cache import never_cache
@@ -38,17 +38,23 @@ MAX_OTHERS = 100
 NEWEST = (("", "All versions"), ("1", "Only the newest"), ("5", "The newest 5"), ("20", "The newest 20"))
 PARTS = ("tag", "folder", "module")
 TAG_FIELDS = ("name", "module", "verdict", "reason")
+SETTLED = (Verdict.PUBLISHED, Verdict.WAITING, Verdict.HELD, Verdict.MOVED, Verdict.GONE)
+# In the URL of the page: the rules are those that a person asked a worker about.
+ASKED = "asked"
+# Tags that were looked into, and would not be published without a word, as the page lists them.
+MAX_FINDINGS = 50
 Rule = dict[str, str]
 
 
 @dataclass
 class Choice:
-    """A tag that would be published: as one module, or as several that share it."""
+    """A tag that would be published, or held: as one module, or as several that share it."""
 
     tag: str
     commit: str
     versions: list[tuple[str, str]]  # module, version
     is_chosen: bool = True
+    held: int = 0  # how many of the versions
 
     @property
     def version(self) -> str:
@@ -94,6 +100,21 @@ class Plan:
         return len({module for choice in self.choices for module, _ in choice.versions})
 
     @property
+    def held(self) -> int:
+        """How many releases would wait for an answer."""
+        return sum(choice.held for choice in self.choices)
+
+    @property
+    def published(self) -> int:
+        """How many tags would be published as something, without a question."""
+        return sum(choice.held < len(choice.versions) for choice in self.choices)
+
+    @property
+    def settled(self) -> int:
+        """How many of the others are published, or on their way."""
+        return sum(one["verdict"] in SETTLED for one in self.others)
+
+    @property
     def largest(self) -> list[Group]:
         return self.groups[:MAX_MODULES]
 
@@ -109,12 +130,13 @@ def plan_of(rows: Iterable[Mapping[str, Any]], known: Mapping[tuple[str, str], T
     others = []
     for row in rows:
         tag = (known or {}).get((row["tag"], row["module"]))
-        if row["verdict"] != "publish" or (tag is not None and tag.verdict != Verdict.IGNORED):
+        if row["verdict"] not in ("publish", "held") or (tag is not None and tag.verdict != Verdict.IGNORED):
             # What waits is on its way, and what was refused is tried again on the page of the repository.
-            others.append({**row, "verdict": tag.verdict, "reason": tag.reason} if tag else dict(row))
+            others.append({**row, "verdict": tag.shown, "reason": tag.reason} if tag else dict(row))
             continue
         choice = choices.setdefault(row["tag"], Choice(row["tag"], row["commit"], [], is_chosen=tag is None))
         choice.versions.append((row["module"], row["version"]))
+        choice.held += row["verdict"] == "held"
     groups: dict[str, Group] = {}
     is_shared = any(len(choice.versions) > 1 for choice in choices.values())
     for choice in choices.values():
@@ -175,15 +197,21 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     if preview.get("state") != "done":
         return render(request, "portal/sources/looking.html", place.context(repository) | _looking(repository))
     suggested = [{part: str(rule.get(part, "")) for part in PARTS} for rule in preview.get("suggested", [])]
-    rules = rules_in(request.POST) if request.method == "POST" else own or suggested
+    asked = preview.get("asked") if request.GET.get("rules") == ASKED else None
+    rules = rules_in(request.POST) if request.method == "POST" else asked or own or suggested
     act = request.POST.get("act", "").partition(":")[0]
-    error, plan, too_many = "", Plan([], []), 0
+    error, plan, too_many, rows, is_checked = "", Plan([], []), 0, [], False
     try:
-        known = {(tag.name, tag.module): tag for tag in repository.tags.exclude(module="").only(*TAG_FIELDS)}
+        tags = repository.tags.exclude(module="").judged().only(*TAG_FIELDS)
         if request.method == "POST":
-            rulebook.checked(rules)
-        plan = plan_of(previewing.planned(repository, rules), known)
-        is_seen = request.POST.get("seen") == digest_of(rules)
+            rules = [rule.as_json() for rule in rulebook.checked(rules)]
+        is_checked = previewing.is_checked(repository, rules)
+        if act == "preview" and not is_checked:
+            previewing.ask(repository=repository, actor=place.viewer, rules=rulebook.checked(rules))
+            return to_plan(place, repository, asked=True)
+        rows = previewing.planned(repository, rules)
+        plan = plan_of(rows, {(tag.name, tag.module): tag for tag in tags})
+        is_seen = is_checked and request.POST.get("seen") == digest_of(rules)
         if request.method == "POST" and is_seen:
             choose(plan, request.POST)
         else:
@@ -191,7 +219,7 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
         if act in ("publish", "save", "later"):
             if is_seen or act == "save":
                 return _done(request, place, repository, rules=rules, own=own, plan=plan, act=act)
-            error = "The rules have changed since the preview. Check what they would publish now, then publish."
+            error = "These rules were not checked yet. Update the preview, then publish."
     except (Conflict, Invalid) as refusal:
         error = sentence(refusal)
     context = place.context(repository) | {
@@ -199,6 +227,13 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
         "has_blank": act == "add" or not rules,
         "is_suggested": not own and rules == suggested,
         "folders": preview.get("folders", []),
+        "folder_count": len(preview.get("folders", [])) + preview.get("more_folders", 0),
+        "suggestion_count": len(suggested) + preview.get("left_off", 0),
+        "is_checked": is_checked,
+        "checked_count": sum(row["is_checked"] for row in rows),
+        "unchecked_count": preview.get("unchecked", 0),
+        "findings": [row for row in rows if row["is_checked"] and row["verdict"] != "publish"],
+        "max_findings": MAX_FINDINGS,
         "tag_count": len(preview.get("refs", [])),
         "plan": plan,
         "seen": digest_of(rules),
@@ -211,6 +246,13 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     }
     status = HTTPStatus.UNPROCESSABLE_ENTITY if error else HTTPStatus.OK
     return render(request, "portal/sources/plan.html", context, status=status)
+
+
+def to_plan(place: frame.Place, repository: GitRepository, *, asked: bool = False) -> HttpResponse:
+    """Send the browser to this page, which waits for a worker. `asked`: then with the rules that it was asked about."""
+    answer: HttpResponseRedirect = see_other("git-plan", place.namespace.name, repository.pk)
+    answer["Location"] += f"?rules={ASKED}" if asked else ""
+    return answer
 
 
 def _done(

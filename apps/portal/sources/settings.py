@@ -16,6 +16,7 @@ from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame
 from apps.portal.sources.frame import place_of
 from apps.sources import connecting, forges, hooks
+from apps.sources.models import Submodules
 
 
 class SettingsForm(forms.Form):
@@ -25,11 +26,12 @@ class SettingsForm(forms.Form):
         label="Look for new tags every (minutes)",
         help_text="A webhook makes it immediate; without one, this is how late a tag can be.",
     )
-    allow_submodules = forms.BooleanField(
-        required=False,
-        label="Fetch Git submodules",
-        help_text="Those on the same server with this credential, others without one. If off, a tag with submodules in "
-        "its folder is refused.",
+    submodules = forms.ChoiceField(
+        choices=Submodules.choices,
+        widget=forms.RadioSelect,
+        label="If the folder of a module has Git submodules",
+        help_text="Submodules on the same server are fetched with this credential, others without one. Left out, their "
+        "folders are empty, as in an archive of the forge.",
     )
 
 

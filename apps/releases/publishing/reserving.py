@@ -97,6 +97,11 @@ class VersionTaken(Conflict):
         self.taken_by = taken_by
 
 
+def refusal_of(other: Release) -> VersionRemoved | VersionTaken:
+    """Return why a version number is refused that the live release `other` has."""
+    return VersionRemoved(other) if other.state == State.PURGED else VersionTaken(other)
+
+
 def reserve(
     *,
     coordinate: Coordinate,
@@ -153,9 +158,7 @@ def reserve(
             raise Conflict(
                 f"Another upload of {coordinate.version.text} has just finished.", hint="Send yours again."
             ) from None
-        if other.state == State.PURGED:
-            raise VersionRemoved(other) from None
-        raise VersionTaken(other) from None
+        raise refusal_of(other) from None
     return release
 
 

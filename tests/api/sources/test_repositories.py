@@ -77,7 +77,7 @@ def test_rules_and_credential_are_replaced_and_other_fields_stay(connected, call
 
     assert answer.status_code == 200, answer.content
     assert (answer.json()["rules"], answer.json()["poll_minutes"]) == (rules, 60)
-    assert answer.json()["allow_submodules"] is False
+    assert (answer.json()["submodules"], answer.json()["allow_submodules"]) == ("refuse", False)
     [event] = AuditEvent.objects.filter(kind="namespace:git-repository:changed")
     assert event.detail["changes"] == {"rules": rules, "poll_minutes": 60}
 
@@ -86,6 +86,26 @@ def test_rules_and_credential_are_replaced_and_other_fields_stay(connected, call
     assert TOKEN not in changed.content.decode()
     changed = call(dora).send("PATCH", f"/{connected['id']}", credential={"kind": "none"})
     assert (changed.json()["credential"]["kind"], GitRepository.objects.get().sealed_credential) == ("none", "")
+
+
+@for_each_row(
+    ("fields", "submodules", "allowed"),
+    [
+        ({"submodules": "leave_out"}, "leave_out", False),
+        ({"submodules": "fetch"}, "fetch", True),
+        ({"allow_submodules": True}, "fetch", True),
+        ({"allow_submodules": False}, "refuse", False),
+        ({"submodules": "leave_out", "allow_submodules": False}, "leave_out", False),
+    ],
+)
+def test_what_becomes_of_submodules_is_a_choice_of_three_by_the_old_name_of_two(
+    connected, call, dora, fields, submodules, allowed
+):
+    answer = call(dora).send("PATCH", f"/{connected['id']}", **fields)
+
+    assert answer.status_code == 200, answer.content
+    shown = call(dora).get(f"/{connected['id']}").json()
+    assert (shown["submodules"], shown["allow_submodules"]) == (submodules, allowed)
 
 
 def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, call, dora):

@@ -1,5 +1,7 @@
 """…/repositories/<id>/sync, /tags and /tags/retry: what became of each tag, and why."""
 
+from datetime import UTC, datetime
+
 import pytest
 from django.utils import timezone
 
@@ -47,6 +49,39 @@ def test_each_tag_has_a_verdict_with_its_reason_commit_and_release_and_is_found_
     assert (answer.status_code, "waiting" in answer.json()["error"]["hint"]) == (422, True)
     counts = call(dora).get(f"/{synced['id']}").json()["tags"]
     assert counts == dict.fromkeys(Verdict.values, 0) | {"published": 1, "refused": 1, "ignored": 1}
+
+
+@pytest.mark.both
+@for_each_row(
+    ("verdict", "state", "at"),
+    [
+        ("published", "published", "2026-03-03T03:00:00Z"),  # not when it was fetched, judged or listed
+        ("published", "rejected", "2026-02-02T02:00:00Z"),  # its release was, afterwards
+        ("moved", "published", "2026-01-01T01:00:00Z"),
+        ("waiting", "", "2026-01-01T01:00:00Z"),
+    ],
+)
+def test_a_tag_changed_when_its_version_was_published(call, dora, connected, published, verdict, state, at):
+    Tag.objects.all().delete()
+    release = Release.objects.first() or published("acme/vpc/aws", "1.0.0")
+    Release.objects.filter(pk=release.pk).update(
+        state=state or "published",
+        finished_at=datetime(2026, 2, 2, 2, tzinfo=UTC),
+        published_at=None if state == "rejected" else datetime(2026, 3, 3, 3, tzinfo=UTC),
+    )
+    Tag.objects.create(
+        repository_id=connected["id"],
+        name="v1.0.0",
+        module="vpc/aws",
+        version="1.0.0",
+        commit="a" * 40,
+        verdict=verdict,
+        release=release if state else None,
+        seen_at=timezone.now(),
+        changed_at=datetime(2026, 1, 1, 1, tzinfo=UTC),
+    )
+
+    assert tags(call, dora, connected)["v1.0.0"]["changed_at"] == at
 
 
 @pytest.mark.both

@@ -11,7 +11,8 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
 from apps.sources import connecting
-from apps.sources.models import GitRepository
+from apps.sources.models import GitRepository, Tag
+from tests import pages
 from tests.builders.git_servers import Repository, Site
 from tests.sessions import in_browser
 from tests.sources.conftest import connect, first, git, module, server, site, upstream, work_off
@@ -65,7 +66,10 @@ def previewed(acme: Namespace, dora: User) -> GitRepository:
         "left_off": 0,
         "unreadable": 0,
         "failure": None,
+        "looks": [],
+        "submodules": "refuse",
     }
+    row.preview["rules"] = row.preview["suggested"]
     row.previewed_at = timezone.now()
     row.save()
     return row
@@ -83,3 +87,21 @@ def fields_of(response: HttpResponse) -> dict[str, Any]:
     if chosen := re.search(r'<option value="(\d*)" selected>', text):
         form["newest"] = chosen[1]
     return form
+
+
+def plan_url(repository: GitRepository) -> str:
+    return f"{LIST}/{repository.pk}/plan"
+
+
+def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[str, Any]) -> Any:
+    """Update the preview, have a worker look, and return the page that follows."""
+    answer: Any = owner.post(plan_url(repository), rules | {"act": "preview"})
+    assert answer.status_code == 303
+    waits: Any = owner.get(answer.url)
+    assert "A worker lists the tags" in pages.shown(waits)
+    work_off()
+    return owner.get(answer.url)
+
+
+def verdicts_of(repository: GitRepository) -> dict[str, tuple[str, str]]:
+    return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}

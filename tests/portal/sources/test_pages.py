@@ -128,11 +128,12 @@ def test_a_tag_that_moved_or_was_deleted_is_an_alarm_at_the_top(owner, written, 
 
 def test_an_owner_changes_the_interval_and_submodules(owner, written):
     url = f"{LIST}/{written.pk}/change"
-    assert owner.post(url, {"poll_minutes": "5", "allow_submodules": "on"}).status_code == 303
-    written.refresh_from_db()
-    assert (written.poll_minutes, written.allow_submodules) == (5, True)
-    assert owner.post(url, {"poll_minutes": "0"}).status_code == 422
-    assert owner.post(url, {"poll_minutes": "soon"}).status_code == 422
+    for submodules in ("fetch", "leave_out", "refuse"):
+        assert owner.post(url, {"poll_minutes": "5", "submodules": submodules}).status_code == 303
+        written.refresh_from_db()
+        assert (written.poll_minutes, written.submodules) == (5, submodules)
+    for wrong in ({"poll_minutes": "0"}, {"poll_minutes": "soon"}, {"submodules": "some"}):
+        assert owner.post(url, {"poll_minutes": "5", "submodules": "fetch"} | wrong).status_code == 422
 
 
 def test_the_secret_of_the_webhook_is_shown_once(owner, written):

@@ -7,17 +7,9 @@ from apps.releases.models import Release
 from apps.sources import judging, rulebook
 from apps.sources.models import GitRepository, Tag
 from tests import pages
-from tests.portal.sources.conftest import LIST, fields_of
+from tests.portal.sources.conftest import LIST, fields_of, plan_url, previewed_in_browser, verdicts_of
 from tests.rows import for_each_row
 from tests.sources.conftest import work_off
-
-
-def plan_url(repository):
-    return f"{LIST}/{repository.pk}/plan"
-
-
-def verdicts_of(repository):
-    return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}
 
 
 @pytest.mark.slow
@@ -55,10 +47,10 @@ def test_other_rules_are_previewed_before_they_are_saved(owner, draft):
 
     refused = owner.post(plan_url(draft), form | only | {"act": "publish"})
     assert refused.status_code == 422
-    assert "The rules have changed since the preview." in refused.text
+    assert "These rules were not checked yet." in refused.text
     assert not draft.rules.exists()
 
-    page = owner.post(plan_url(draft), only | {"act": "preview"})
+    page = previewed_in_browser(owner, draft, only)
     assert "would publish 3 of 10 tags, as 1 module." in pages.shown(page)
     assert "</svg> Suggested" not in pages.shown(page)
     assert owner.post(plan_url(draft), fields_of(page) | {"act": "publish"}).status_code == 303
@@ -148,7 +140,7 @@ def test_many_tags_are_chosen_by_module_and_number(owner, previewed):
 def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, previewed, tags):
     refs = [{"tag": f"v1.{minor}.0", "commit": "a" * 40} for minor in range(tags)]
     rules = [{"tag": "v{version}", "folder": f"m{number}", "module": f"m{number}/aws"} for number in range(30)]
-    preview = previewed.preview | {"refs": refs, "suggested": rules}
+    preview = previewed.preview | {"refs": refs, "suggested": rules, "rules": rules}
     GitRepository.objects.filter(pk=previewed.pk).update(preview=preview)
 
     page = owner.get(plan_url(previewed))
@@ -174,7 +166,7 @@ def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owne
 def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
     owner.post(f"{LIST}/connect", {"url": site.url_of("acme/absent"), "kind": "none"})
     row = GitRepository.objects.get()
-    assert "A worker lists the tags and looks for folders" in pages.shown(owner.get(plan_url(row)))
+    assert "A worker lists the tags, looks for folders" in pages.shown(owner.get(plan_url(row)))
     work_off()
 
     page = pages.shown(owner.get(plan_url(row)))
@@ -240,7 +232,7 @@ def test_later_rules_publish_what_is_ticked_of_the_old_tags(owner, draft, mono):
     assert fields_of(page)["picked"] == [], "what was left out before is offered, and not ticked"
 
     other = {"rule_tag": "vpc/v{version}", "rule_folder": "vpc", "rule_module": "net/aws"}
-    form = fields_of(owner.post(plan_url(draft), other | {"act": "preview"}))
+    form = fields_of(previewed_in_browser(owner, draft, other))
     assert len(form["picked"]) == 3
     form["picked"] = ["vpc/v1.2.0"]
     assert owner.post(plan_url(draft), form | {"act": "publish"}).status_code == 303

@@ -3,9 +3,10 @@
 import pytest
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Role
 from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import previewing, tasks
+from apps.sources import module_folders, previewing, tasks
 from tests.builders.git_servers import File, link, submodule
 from tests.sources.hooks.sending import Hook, connected
 
@@ -17,7 +18,9 @@ RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name
 
 @pytest.fixture
 def repository(site, acme):
-    return connected(acme, Hook(site.url_of("acme/infrastructure"), "git", {}, b""))
+    made = connected(acme, Hook(site.url_of("acme/infrastructure"), "git", {}, b""))
+    Grant.objects.create(namespace=acme, user=made.user, role=Role.PUBLISHER)
+    return made
 
 
 @pytest.fixture
@@ -57,6 +60,54 @@ def test_an_empty_repository_has_nothing_to_suggest_and_a_monorepo_is_seen_and_p
     rows = previewing.planned(repository, found["suggested"])
     assert [row["verdict"] for row in rows] == ["publish"] * 300
     assert repository.previewed_at is not None
+
+
+def tags_of(git, *commits):
+    """Make a commit of each set of files, with a tag."""
+    for tag, files in commits:
+        git.commit(files)
+        if tag:
+            git.tag(tag)
+
+
+@pytest.mark.both
+@pytest.mark.parametrize(
+    ("commits", "rules"),
+    [
+        # A branch that was reorganised, and released nothing of it yet.
+        (
+            [("v1.0.0", {"modules/vpc/main.tf": AWS, "modules/dns/main.tf": AWS}), ("", {"aws/vpc/main.tf": AWS})],
+            [("v{version}", "modules/dns", "dns/aws"), ("v{version}", "modules/vpc", "vpc/aws")],
+        ),
+        # Each module has its own tags, and no commit all modules.
+        (
+            [
+                ("vpc/v2.0.0", {"modules/vpc/main.tf": AWS}),
+                ("dns/v1.0.0", {"modules/dns/main.tf": AWS}),
+                ("", {"x": ""}),
+            ],
+            [("{name}/v{version}", "modules/{name}", "{name}/aws")],
+        ),
+        # No tag is a version: the branch shows what is usual.
+        ([("nightly", {"main.tf": AWS})], [("v{version}", "", "infrastructure/aws")]),
+    ],
+)
+def test_suggested_folders_are_those_of_tags_and_not_of_the_branch(repository, git, alice, commits, rules):
+    tags_of(git, *commits)
+
+    found = preview(repository, alice)
+
+    assert [tuple(rule.values()) for rule in found["suggested"]] == rules
+
+
+def test_folders_that_are_left_off_are_counted(repository, git, alice, monkeypatch):
+    monkeypatch.setattr(module_folders, "MAX_FOLDERS", 7)
+    git.commit({f"modules/m{number}/main.tf": AWS for number in range(12)})
+    git.tag("v1.0.0")
+
+    found = preview(repository, alice)
+
+    assert (len(found["folders"]), found["more_folders"]) == (7, 5)
 
 
 @pytest.mark.both
@@ -119,5 +170,5 @@ def test_more_rules_than_people_read_are_counted_and_what_the_archive_leaves_out
 
     assert len(found["suggested"]) == previewing.MAX_SUGGESTED
     assert found["left_off"] == 20
-    assert len(found["folders"]) == 120
+    assert (len(found["folders"]), found["more_folders"]) == (120, 0)
     assert {folder["module"] for folder in found["folders"] if folder["folder"] == "modules/m3"} == {"m3/generic"}

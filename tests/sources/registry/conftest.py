@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
 from apps.releases.models import Release
-from apps.sources import connecting, syncing
+from apps.sources import connecting, locations_away, syncing
 from apps.sources.models import Tag
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyRule
@@ -22,6 +22,13 @@ from tests.upstream.conftest import as_a_fresh_process, registry
 from tests.upstream.misbehaving import HOST, Registry
 
 __all__ = ["as_a_fresh_process", "registry"]
+
+
+@pytest.fixture(autouse=True)
+def no_location_is_away() -> None:
+    """As a worker that has just begun."""
+    locations_away.forget()
+
 
 ADDRESS = "Acme/vpc/aws"
 FULL = f"{HOST}/{ADDRESS}"

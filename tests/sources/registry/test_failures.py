@@ -1,13 +1,18 @@
 """Versions that move or vanish, and locations that are not fetched. Nothing of them is published, and all is said."""
 
+import socket
+import time
+from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
+from apps.lib.git import refs
 from apps.releases.models import Release
-from apps.sources import registry_modules
+from apps.sources import locations_away, registry_modules
+from apps.sources.models import Tag
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyException
 from tests.builders.git_servers import Repository, Site
@@ -65,6 +70,7 @@ def test_a_version_that_moves_before_it_is_published_never_is(
     pinned = mirrored.tag("1.0.0").commit
     assert pinned == code.run("rev-parse", "v1.0.0^{commit}")
     site.answer = None
+    locations_away.forget()  # the pause is over
     code.tag("v1.0.0")  # at the newest commit now
 
     assert listed_again(mirrored)["1.0.0"] == "moved"
@@ -127,6 +133,37 @@ def test_a_branch_is_no_version_and_the_other_one_is_published(mirrored: Git, li
 
     assert mirrored.sync() == {"1.0.0": "refused", "1.1.0": "published"}
     assert "'main', expected a tag of" in mirrored.reason("1.0.0")
+
+
+@pytest.fixture
+def hanging() -> Iterator[str]:
+    """A server that takes connections and says nothing, of which nobody waits longer than a second."""
+    with socket.create_server(("127.0.0.1", 0)) as one:
+        yield f"git::http://127.0.0.1:{one.getsockname()[1]}/acme/vpc.git?ref=v{{version}}"
+
+
+@pytest.mark.both
+@pytest.mark.parametrize("kind", ["hanging", "failing"])
+def test_versions_in_a_place_that_is_away_hold_up_no_other_one_and_are_tried_again(
+    kind: str, mirrored: Git, listed: Module, site: Site, hanging: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(refs, "_MAX_SECONDS", 1.0)
+    listed.versions = [f"0.{minor}.0" for minor in range(10)] + ["1.0.0", "1.1.0"]
+    away = hanging if kind == "hanging" else f"git::{site.url_of('acme/away')}?ref=v{{version}}"
+    for version in listed.versions[:10]:
+        listed.locations[version] = away.format(version=version)
+    site.answer = lambda path: (502, {}, b"") if "acme/away" in path else None
+    began = time.monotonic()
+
+    shown = mirrored.sync()
+
+    assert {name for name, verdict in shown.items() if verdict == "published"} == {"1.0.0", "1.1.0"}
+    assert {verdict for name, verdict in shown.items() if name[0] == "0"} == {"waiting"}
+    assert mirrored.repository.failed_at is None
+    assert time.monotonic() - began < 30
+    assert sum("acme/away" in request for request in site.requests) == (1 if kind == "failing" else 0)
+    assert "Larder asks that server again within 2 minutes." in mirrored.reason("0.9.0")
+    assert {tag.tries for tag in Tag.objects.filter(name__startswith="0.")} == {1}
 
 
 ANSWERS = [

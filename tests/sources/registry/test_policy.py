@@ -6,6 +6,7 @@ from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
 from apps.sources import previewing, syncing, tasks
+from apps.sources.models import Tag
 from apps.upstream.models import Upstream
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
@@ -101,6 +102,26 @@ def test_rules_for_signed_providers_refuse_modules_and_those_for_platforms_and_a
     rule(other, "signed_only")
     assert mirrored.retry("1.1.0")["1.1.0"] == "ignored"
     assert "names no key" in mirrored.reason("1.1.0")
+
+
+def test_the_preview_looks_into_the_newest_version_where_the_registry_says_that_it_is(
+    mirrored: Git, listed: Module, code: Repository
+):
+    assert previewed(mirrored) == {"1.1.0": ("publish", "", True), "1.0.0": ("publish", "", False)}
+
+    listed.locations["1.1.0"] = listed.location.replace("v{version}", "main")
+    assert previewed(mirrored)["1.1.0"] == ("refused", "not_pinned", True)
+    listed.locations["1.1.0"] = listed.location.format(version="1.1.0").replace("?", "//modules/none?")
+    assert previewed(mirrored)["1.1.0"] == ("refused", "folder_missing", True)
+    assert not Tag.objects.exists()
+
+
+def previewed(git: Git) -> dict[str, tuple[str, str, bool]]:
+    previewing.ask(repository=git.repository, actor=git.actor)
+    work_off()
+    git.repository.refresh_from_db()
+    rows = previewing.planned(git.repository)
+    return {row["tag"]: (row["verdict"], row["code"], row["is_checked"]) for row in rows}
 
 
 def test_the_preview_says_what_policy_holds_back(mirrored: Git, other: Upstream):

@@ -14,9 +14,15 @@ def require_trusted(viewer: Viewer, namespace: Namespace) -> None:
 
     By the row as it is now: the caller's may be from before the switch.
     """
+    if refused := refusal_of(viewer, namespace):
+        held = "a token" if viewer.token is not None else "a person"
+        viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed="a trusted publisher", held=held)
+        raise refused
+
+
+def refusal_of(viewer: Viewer, namespace: Namespace) -> RoleRequired | None:
+    """Return why the viewer would be refused, of which nothing is recorded."""
     only = Namespace.objects.filter(pk=namespace.pk).values_list("trusted_publishers_only", flat=True).first()
     if not only or TrustedPublisher.objects.filter(user=viewer.user_id, namespace=namespace).exists():
-        return
-    held = "a token" if viewer.token is not None else "a person"
-    viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed="a trusted publisher", held=held)
-    raise RoleRequired(f"Only trusted publishers publish in {namespace}.", hint=_HINT)
+        return None
+    return RoleRequired(f"Only trusted publishers publish in {namespace}.", hint=_HINT)
