@@ -10,7 +10,7 @@ from typing import Any
 
 from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
 from apps.modules.inspection.interfaces import Interface
-from apps.modules.inspection.language.clients import EVERY, NONE, Finding
+from apps.modules.inspection.language.clients import EVERY, NONE, Finding, required, since
 from apps.modules.inspection.language.files import requirements
 from apps.modules.inspection.language.plan_errors import (
     MAX_PLAN_ERRORS,
@@ -25,6 +25,7 @@ from apps.modules.inspection.loading import local_target
 from apps.modules.inspection.passing import Edge, Folder, refused_calls
 
 Document = dict[str, Any]
+_IMPORTING = EVERY & ~since(None, 16)  # clients that take import blocks in the root of a configuration only
 
 
 def judge_archive(
@@ -38,7 +39,7 @@ def judge_archive(
     """
     folders = {path: Folder(interface) for path, interface in interfaces.items()}
     edges = {path: list(_edges(path, folders)) for path in folders}
-    for path, finding in [*_circles(units), *refused_calls(folders, edges)]:
+    for path, finding in [*_circles(units), *refused_calls(folders, edges), *_inherited(units, folders, refusing)]:
         if finding.refusing | refusing.get(path, NONE) == EVERY:
             found = faults.setdefault(path, [])
             if len(found) < MAX_FAULTS:
@@ -52,6 +53,34 @@ def judge_archive(
             units[path]["plan_errors"] = [one.as_dict() for one in in_order([*known, *errors])]
     for path in faults:
         units[path].pop("plan_errors", None)
+
+
+def _inherited(
+    units: Mapping[str, Document], folders: Mapping[str, Folder], refusing: Mapping[str, int]
+) -> Iterator[tuple[str, Finding]]:
+    """Who does not load a module does not load its callers."""
+    called = {
+        path: [(call, target) for call in one.calls if (target := local_target(path, call["source"])) is not None]
+        for path, one in folders.items()
+    }
+    callers: dict[str, list[str]] = {}
+    for path, there in called.items():
+        for _, target in there:
+            callers.setdefault(target, []).append(path)
+    whole = {path: refusing.get(path, NONE) | (_IMPORTING if "imports" in one else NONE) for path, one in units.items()}
+    waiting = [path for path, clients in whole.items() if clients not in (NONE, EVERY)]
+    while waiting:
+        target = waiting.pop()
+        for caller in callers.get(target, ()):
+            if (clients := whole[caller] | whole[target]) != whole[caller]:
+                whole[caller] = clients
+                waiting.append(caller)
+    for path, there in called.items():
+        for call, target in there:
+            if (clients := whole.get(target, NONE)) not in (NONE, EVERY):
+                needed = EVERY if whole[path] == EVERY else clients
+                message = f'module "{shown(call["name"])}": {shown(call["source"])} needs {required(EVERY & ~clients)}'
+                yield path, Finding(Diagnostic(call["file"], call["line"], 1, message), needed)
 
 
 def _require(unit: Document, finding: Finding) -> None:

@@ -11,7 +11,7 @@ from apps.modules.inspection.declarations import Conflict, Declarations
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, Finding
 from apps.modules.inspection.language.files import findings_in
 from apps.modules.inspection.language.judge import Judged
-from apps.modules.inspection.language.overrides import overridden, unmet
+from apps.modules.inspection.language.overrides import mistaken_instances, overridden, unmet
 
 
 def findings_of(readings: Mapping[str, Reading], found: Declarations) -> list[Finding]:
@@ -27,6 +27,8 @@ def findings_of(readings: Mapping[str, Reading], found: Declarations) -> list[Fi
     findings += [Finding(one.diagnostic, one.refusing) for one in found.conflicts if one.refusing != EVERY]
     if all(reading.is_complete for reading in readings.values()):
         findings += unmet((readings[path] for path in read_by_all), found)
+        if len(read_by_all) == len(readings) and not found.overridden:
+            findings += mistaken_instances(readings.values())
     return findings
 
 

@@ -345,6 +345,7 @@ def _moved(reading: Reading, path: str) -> Reading:
                 findings=list(map(finding, one.findings)),
                 unique=[(name, finding(found)) for name, found in one.unique],
                 needs=[replace(need, finding=finding(need.finding)) for need in one.needs],
+                provider_uses=[replace(use, finding=finding(use.finding)) for use in one.provider_uses],
             )
             for one in reading.judged
         ],

@@ -29,7 +29,8 @@ _UPLOADS = "in progress: they end, or expire within a day"
 _PROVIDERS = "g % 3 = 0"
 _SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
 _SYSTEM = "(ARRAY['aws', 'azurerm', 'google'])[1 + g % 3]"
-_OLD = "now() - g * interval '1 minute'"
+# Of the days before: what a filter by today finds must not grow with the hour.
+_OLD = "date_trunc('day', now()) - g * interval '1 minute'"
 _SEMVER = "(1 + g / 100) || '.' || (g / 10 % 10) || '.' || (g % 10)"
 _DONE = {"state": "'succeeded'", "finished_at": _OLD}
 _ZIP = {"os": "'linux'", "arch": "'amd64'", "filename": "'terraform-provider-p' || g || '.zip'"}

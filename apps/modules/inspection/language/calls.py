@@ -33,6 +33,7 @@ class Configuration:
 
     name: str
     is_empty: bool | None
+    has_instances: bool
 
 
 def call_of(visited: Visited) -> Iterator[Call]:
@@ -65,20 +66,35 @@ def _repetition(content: Content) -> tuple[str, Clients]:
 def _passed(expression: Expression) -> list[tuple[str, str]] | None:
     if expression.pairs is None:
         return None
-    found = []
+    found: list[tuple[str, str]] = []
     for pair in expression.pairs:
-        names = [_reference(side) for side in pair]
-        if None in names:
+        theirs, ours = (reference_to(side) for side in pair)
+        if theirs is None or ours is None:
             return None
-        found.append((names[0] or "", names[1] or ""))
+        found.append((theirs[0], ours[0]))
     return found
 
 
-def _reference(expression: Expression) -> str | None:
-    """As the name of a configuration, without a key."""
+def reference_to(expression: Expression) -> tuple[str, bool] | None:
+    """The name of a configuration, and whether a key follows; None if that is not sure."""
     held = expression.as_reference()
     parts = (static_reference(held) or held.path) if held is not None else None
-    return ".".join(parts[:2]) if parts and len(parts) <= 3 else None  # noqa: PLR2004  # name, alias, key
+    if not parts or len(parts) > 3:  # noqa: PLR2004  # name, alias, key
+        return None
+    return ".".join(parts[:2]), len(parts) == 3  # noqa: PLR2004
+
+
+def provider_uses(visited: Visited) -> Iterator[tuple[Expression, str, bool]]:
+    """Each reference to a configuration of a provider, with its name, and whether it is to one of several instances."""
+    if visited.found.kind == "module":
+        passed = visited.content.value("providers")
+        values = [value for _, value in (passed.pairs if passed is not None else None) or ()]
+    else:
+        provider = visited.content.value("provider")
+        values = [] if provider is None else [provider]
+    for value in values:
+        if found := reference_to(value):
+            yield (value, *found)
 
 
 def configuration_of(visited: Visited) -> Iterator[Configuration]:
@@ -89,4 +105,5 @@ def configuration_of(visited: Visited) -> Iterator[Configuration]:
         return
     settings = [one for one in content.arguments if one.name not in ("alias", "for_each")]
     is_sure = not content.problems and all(inner.kind != "_" for inner in content.blocks)
-    yield Configuration(f"{name}.{text}" if text else name, not (settings or content.blocks) if is_sure else None)
+    is_empty = not (settings or content.blocks) if is_sure else None
+    yield Configuration(f"{name}.{text}" if text else name, is_empty, content.value("for_each") is not None)

@@ -9,8 +9,8 @@ from apps.modules.inspection.blocks import File
 from apps.modules.inspection.language import rules
 from apps.modules.inspection.language.addresses import expected_provider_name, is_name
 from apps.modules.inspection.language.bodies import Argument, Content, Inner
-from apps.modules.inspection.language.calls import Call, Configuration, call_of, configuration_of
-from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required
+from apps.modules.inspection.language.calls import Call, Configuration, call_of, configuration_of, provider_uses
+from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, Clients, Finding, required
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
 from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
@@ -26,13 +26,15 @@ _KEY_PROVIDER = re.compile(r"[a-zA-Z0-9_-]+")
 _UNEVALUATED = frozenset({"terraform", "language", "moved", "removed", "import"})
 _EVALUATED_RULES = frozenset(
     {"", "local", "condition", "own_condition", "condition_of_variable", "not_itself", "flag_of_terraform"}
+    | {"references", "replacing"}
 )
+_OF_PROVIDERS = frozenset({"module", "resource", "data", "ephemeral"})
 _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
 
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A declaration that a client asks for when it loads the module: a `var`, `local`, or provider with instances."""
+    """What a client looks for when it loads the module: a `var`, `local` or `provider`, or an `instance` of one."""
 
     kind: str
     name: str
@@ -48,6 +50,7 @@ class Judged:
     findings: list[Finding] = field(default_factory=list)
     unique: list[tuple[str, Finding]] = field(default_factory=list)
     needs: list[Need] = field(default_factory=list)
+    provider_uses: list[Need] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     configurations: list[Configuration] = field(default_factory=list)
     evaluated: list[Evaluated] = field(default_factory=list)
@@ -268,6 +271,14 @@ class _Judging:
 
     def _needs(self, visit: _Visit) -> None:
         kind = visit.found.kind
+        if visit.block is not BLOCKS["checked_data"] and visit.around is not None:
+            return
+        if kind in _OF_PROVIDERS:
+            for used, name, has_key in provider_uses(visit.visited):
+                expected = "a provider with for_each" if has_key else f"an instance, as in {name}[each.key]"
+                message = f"{visit.title}: found the provider {_shown(used.source)}, expected {expected}"
+                finding = Finding(self.file.diagnostic(used.at, message), visit.clients & ONLY_OPENTOFU)
+                self.judged.provider_uses.append(Need("instance" if has_key else "provider", name, finding))
         read = ("source", "version") if kind == "module" else ("for_each",) if kind == "provider" else ()
         for name in read:
             expression = visit.content.value(name)

@@ -27,6 +27,18 @@ def unmet(readings: Iterable[Reading], found: Declarations) -> Iterator[Finding]
             yield from (need.finding for need in one.needs if (need.kind, need.name) not in declared)
 
 
+def mistaken_instances(readings: Iterable[Reading]) -> Iterator[Finding]:
+    """References to providers that have no instances, or only such (OpenTofu `resource.go`, InstanceValidation).
+    `readings`: all of a folder without override files.
+    """
+    judged = [one for reading in readings for one in reading.judged]
+    instanced = {one.name for file in judged for one in file.configurations if one.has_instances}
+    for file in judged:
+        for use in file.provider_uses:
+            if (use.name in instanced) != (use.kind == "instance"):
+                yield use.finding
+
+
 def _variable(merged: Block, override: Block) -> Iterator[Finding]:
     default, stated = merged.attributes.get("default"), merged.attributes.get("type")
     if default is None or not {"type", "default", "nullable"} & override.attributes.keys():

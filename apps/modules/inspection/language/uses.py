@@ -1,7 +1,8 @@
 """What the expressions of a file use: variables, local values, modules, resources and functions.
 
 Only what clients evaluate when they plan is looked at, and only where the first name surely refers to something of the
-module: names of loops and of `dynamic` blocks are not such. Sources: `internal/lang/references.go` of both clients,
+module: names of loops and of `dynamic` blocks are not such. References are resolved wherever they stand; functions and
+outputs only where clients evaluate them. Sources: `internal/lang/references.go` of both clients,
 HCL `hclsyntax/expression.go` and `ext/dynblock`.
 """
 
@@ -9,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from operator import itemgetter
 
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Query, QueryCursor
@@ -31,7 +31,9 @@ _CAPTURES = """
 (function_call) @call
 (object_elem . (expression . (variable_expr) @key .))
 [(for_tuple_expr) (for_object_expr) (template_for)] @loop
+[(conditional) (template_if) (binary_operation ["&&" "||"])] @branch
 """
+_LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 _KINDS = frozenset({"var", "local", "module", "resource"})
 _ELSEWHERE = frozenset({"action", "provider", "list", "run"})  # roots of references that are not judged
 _OF_ITERATORS = ("key", "value")  # what the element of a dynamic block has, whose name JSON does not show
@@ -72,15 +74,16 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """A loop with its names, which its collection does not know; or a call whose arguments are not judged."""
+    """What clients may not evaluate: arguments of some calls, branches of a condition, and what a loop repeats with the
+    `names` of its elements. `first`: the part that they evaluate in any case.
+    """
 
     end: int
     names: frozenset[str] = frozenset()
-    collection: tuple[int, int] = (0, 0)
-    is_unjudged: bool = False
+    first: tuple[int, int] = (0, 0)
 
-    def names_at(self, start: int, name: str) -> bool:
-        return name in self.names and not self.collection[0] <= start < self.collection[1]
+    def holds(self, start: int) -> bool:
+        return not self.first[0] <= start < self.first[1]
 
 
 def uses_in_native(file: File, nodes: Iterable[Node], evaluated: Iterable[Evaluated]) -> Uses:
@@ -145,7 +148,7 @@ class _Collector:
                 if is_variable:
                     self._variable(start, span.evaluated, line)
                 else:
-                    self._scope(one, line)
+                    self._scope(one, span.evaluated, line)
         return self.found
 
     def _variable(self, start: int, evaluated: Evaluated, line: int) -> None:
@@ -153,7 +156,7 @@ class _Collector:
         if (
             root in evaluated.iterators
             or root in _ELSEWHERE
-            or any(scope.names_at(start, root) for scope in self.scopes)
+            or any(root in one.names and one.holds(start) for one in self.scopes)
         ):
             return
         subject = subject_of(tuple(names))
@@ -164,27 +167,33 @@ class _Collector:
         self.found.subjects.setdefault(subject, line)
         if subject.kind == "local" and evaluated.local:
             self.found.of_locals.setdefault(evaluated.local, set()).add(subject.names[0])
-        if subject.kind == "module" and self._is_judged:
+        if subject.kind == "module" and self._is_judged(start, evaluated):
             has_key = rest[1:2] == [KEY]
             if output := rest[2:3] if has_key else rest[1:2]:
                 self.found.outputs.setdefault((rest[0], output[0], has_key), line)
 
-    @property
-    def _is_judged(self) -> bool:
-        return not any(scope.is_unjudged for scope in self.scopes)
+    def _is_judged(self, start: int, evaluated: Evaluated) -> bool:
+        """Whether clients surely evaluate what is there."""
+        return not evaluated.iterators and not any(scope.holds(start) for scope in self.scopes)
 
-    def _scope(self, node: Node, line: int) -> None:
+    def _scope(self, node: Node, evaluated: Evaluated, line: int) -> None:
+        first, names = node.children[0], frozenset[str]()
         if node.type == "function_call":
-            name = self.parsed.source(node.children[0])
-            if self._is_judged:
+            name = self.parsed.source(first)
+            if self._is_judged(node.start_byte, evaluated):
                 self.found.functions.setdefault(name, line)
             if name in UNJUDGED:
-                self.scopes.append(_Scope(node.end_byte, is_unjudged=True))
+                self.scopes.append(_Scope(node.end_byte))
             return
-        intro = next(child for child in node.children if child.type in ("for_intro", "template_for_start"))
-        names = frozenset(self.parsed.source(child) for child in intro.children if child.type == "identifier")
-        collection = next(child for child in intro.children if child.type == "expression")
-        self.scopes.append(_Scope(node.end_byte, names, (collection.start_byte, collection.end_byte)))
+        if node.type in _LOOPS:
+            intro = next(child for child in node.children if child.type in ("for_intro", "template_for_start"))
+            names = frozenset(self.parsed.source(child) for child in intro.children if child.type == "identifier")
+            first = next(child for child in intro.children if child.type == "expression")
+        elif node.type != "template_if":
+            operator = next(child for child in node.children if child.type in ("?", "&&", "||"))
+            self.scopes.append(_Scope(node.end_byte, first=(node.start_byte, operator.start_byte)))
+            return
+        self.scopes.append(_Scope(node.end_byte, names, (first.start_byte, first.end_byte)))
 
 
 def _captured(node: Node) -> Iterator[tuple[int, bool, Node]]:
@@ -192,8 +201,9 @@ def _captured(node: Node) -> Iterator[tuple[int, bool, Node]]:
     captures = QueryCursor(_query()).captures(node)
     keys = {one.start_byte for one in captures.get("key", ())}
     found = [(one.start_byte, True, one) for one in captures.get("variable", ()) if one.start_byte not in keys]
-    found += [(one.start_byte, False, one) for kind in ("call", "loop") for one in captures.get(kind, ())]
-    return iter(sorted(found, key=itemgetter(0)))
+    scopes = [one for kind in ("call", "loop", "branch") for one in captures.get(kind, ())]
+    found += [(one.start_byte, False, one) for one in scopes]
+    return iter(sorted(found, key=lambda one: (one[0], -one[2].end_byte)))
 
 
 def _traversal(text: bytes, start: int) -> list[str]:

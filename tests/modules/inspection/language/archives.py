@@ -87,6 +87,27 @@ REFUSED = {
         both(call(providers="{ dns = dns }"), ACME),
     ),
 }
+# Instances of providers, which Terraform does not have: OpenTofu refuses what does not fit.
+MANY = 'provider "terraform" {\n  alias    = "x"\n  for_each = { a = 1 }\n}\n'
+ONE = 'provider "terraform" {\n  alias = "x"\n}\n'
+USED = 'resource "terraform_data" "x" {\n  provider = terraform.x\n}\n'
+INSTANCES = {
+    "all instances at once": ("expected an instance, as in terraform.x[each.key]", {"main.tf": MANY + USED}),
+    "an instance of one": ("expected a provider with for_each", {"main.tf": ONE + USED.replace("m.x", 'm.x["a"]')}),
+    "an instance of nothing": ("expected a provider with for_each", {"main.tf": USED.replace("m.x", 'm.x["a"]')}),
+    "all instances for a call": (
+        "expected an instance",
+        both(MANY + call(providers="{ terraform = terraform.x }"), NOTHING),
+    ),
+    "an instance of one for a call": (
+        "expected a provider with for_each",
+        both(ONE + call(providers='{ terraform = terraform.x["a"] }'), NOTHING),
+    ),
+    "an instance of the called module's": (
+        "expected a provider of the called module without a key",
+        both(ONE + call(providers='{ terraform.y["a"] = terraform.x }'), NOTHING),
+    ),
+}
 
 LOADED = {
     "a folder that two call": both(call() + call("./b", "b"), call("../c"), b=call("../c"), c=NOTHING),

@@ -7,7 +7,7 @@ import pytest
 
 from apps.modules.inspection.loading import faults_in, question
 from apps.modules.inspection.units import read_module
-from tests.modules.inspection.language.archives import ACME, LOADED, NOTHING, REFUSED, both, call
+from tests.modules.inspection.language.archives import ACME, INSTANCES, LOADED, MANY, NOTHING, REFUSED, USED, both, call
 from tests.needs import CLIENTS
 from tests.rows import for_each_row
 
@@ -22,6 +22,17 @@ def test_a_call_that_no_client_loads_is_a_fault_at_its_place(said, files):
     assert len(faults) == 1
     assert said in faults[0]["message"]
     assert files[faults[0]["file"]].splitlines()[faults[0]["line"] - 1].startswith(("module", "{"))
+
+
+@for_each_row(("said", "files"), INSTANCES.values(), ids=INSTANCES)
+def test_instances_of_providers_that_no_client_has_are_faults(said, files):
+    faults = [one["message"] for path in read(files)["faults"].values() for one in path]
+    assert [said in one for one in faults].count(True) == 1
+
+
+def test_an_instance_of_a_provider_needs_opentofu():
+    found = read({"main.tf": MANY + USED.replace("m.x", "m.x[each.key]")})
+    assert (found["faults"], [one["text"] for one in found["units"][0]["requires"]]) == ({}, ["OpenTofu"])
 
 
 @for_each_row("files", LOADED.values(), ids=LOADED)
@@ -52,6 +63,21 @@ def test_a_call_that_only_one_client_refuses_is_a_requirement_or_a_fault_with_an
     assert (found["faults"], [one["text"] for one in found["units"][0]["requires"]]) == ({}, ["Terraform"])
 
 
+def test_a_module_needs_the_clients_of_those_that_it_calls():
+    """As a module that no client loads, if no client is left."""
+    typed = 'output "x" {\n  value = 1\n  type  = number\n}\n'
+    enabled = 'resource "a_b" "c" {\n  lifecycle {\n    enabled = true\n  }\n}\n'
+    found = read(both(call(), call("../b"), b=typed))
+    assert [[one["text"] for one in unit["requires"]] for unit in found["units"]] == [["Terraform 1.15"]] * 3
+    assert found["units"][0]["requires"][0]["why"] == 'module "a": ./a needs Terraform 1.15'
+    assert found["faults"] == {}
+    imported = 'import {\n  to = a_b.c\n  id = "x"\n}\nresource "a_b" "c" {}\n'
+    assert [one["text"] for one in read(both(call(), imported))["units"][0]["requires"]] == ["Terraform 1.16"]
+    for other in (typed, imported):
+        faults = read(both(call() + call("./b", "b"), enabled, b=other))["faults"]
+        assert [one["message"].partition(" needs ")[0] for one in faults[""]] == ['module "a": ./a', 'module "b": ./b']
+
+
 def test_what_is_not_known_is_not_judged():
     """Files that only some clients read, overrides, computed sources and folders beyond the archive."""
     needs = REFUSED["an alias that is not passed"][1]
@@ -64,7 +90,8 @@ def test_what_is_not_known_is_not_judged():
 @pytest.mark.parametrize("client", CLIENTS)
 def test_an_installed_client_says_the_same_of_each_archive(client, tmp_path):
     alone = os.environ | {"HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull}
-    rows = [*((name, files, True) for name, (_, files) in REFUSED.items()), *((*one, False) for one in LOADED.items())]
+    refused = REFUSED | INSTANCES
+    rows = [*((name, files, True) for name, (_, files) in refused.items()), *((*one, False) for one in LOADED.items())]
     for name, files, is_refused in rows:
         folder = tmp_path / name
         for path, text in files.items():

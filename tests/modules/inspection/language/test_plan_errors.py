@@ -1,4 +1,4 @@
-"""What loads and can never be planned, as `validate` of the clients says it: a warning, and no fault."""
+"""What loads and can never be planned, as `plan` of the clients says it: a warning, and no fault."""
 
 import os
 import subprocess
@@ -18,6 +18,16 @@ CONDITION = """variable "x" {
   validation {
     condition     = var.x == var.zone
     error_message = "No."
+  }
+}
+"""
+DEPENDENT = 'resource "terraform_data" "a" {{\n  input = 1\n  {}\n}}\n'
+CONTENT = """resource "a_b" "c" {
+  dynamic "rule" {
+    for_each = []
+    content {
+      a = lenght(1)
+    }
   }
 }
 """
@@ -64,11 +74,19 @@ WRONG = {
     "an input that there is not": (1, "no input cird", "Write cidr", both(call(cidr=1, cird=1), INPUTS)),
     "an output that there is not": (6, "module.a.ids", "Write id.", called("module.a.ids")),
     "an output of one of several": (7, "module.a.ids", "Write id.", called("module.a[0].ids", count=1)),
-    "an output of each": (7, "module.a.ids", "Write id.", called("[for k in [] : module.a[k].ids]", for_each="{}")),
+    "an output of each": (7, "module.a.ids", "Write id.", called('module.a["x"].ids', for_each="{ x = 1 }")),
+    "a dependency": (
+        3,
+        "terraform_data.db, which",
+        "Write terraform_data.a, or declare it",
+        DEPENDENT.format("depends_on = [terraform_data.db]"),
+    ),
+    "a trigger": (
+        *(3, "terraform_data.db, which", "Write terraform_data.a, or declare it"),
+        DEPENDENT.format("lifecycle { replace_triggered_by = [terraform_data.db] }"),
+    ),
     "an output of all": (7, "module.a.ids", "Write id.", called("module.a[*].ids", count=1)),
 }
-# Where a client never evaluates what is wrong, it says nothing.
-UNEVALUATED = ("an output of each",)
 
 FINE = {
     "names that are declared": DECLARED + output("[var.region, local.name, terraform_data.web.id]"),
@@ -79,7 +97,10 @@ FINE = {
     "keys of objects": output("{ a = 1, b : 2, each = 3 }"),
     "what try may not find": both(call(cidr=1) + output("[try(module.a.ids, 1), can(module.a.ids)]"), INPUTS),
     "a function that try may not find": output("try(lenght([]), 1)"),
-    "a key of a repeated module": called("module.a.eu.id", for_each='{ eu = "x" }'),
+    "branches": output("[true ? 1 : lenght(1), false ? lenght(1) : 1]"),
+    "branches of a template": output('"%{ if false }${lenght(1)}%{ endif }"'),
+    "loops over nothing": output("[[for x in [] : lenght(x)], { for x in [] : lenght(x) => x }]"),
+    "an output in a branch": called("true ? 1 : module.a.ids"),
     "text that resembles a reference": output('"var.zone $${var.zone} lenght(1)"'),
     "a comment": "# var.zone\n" + output("1 /* ${var.zone} */"),
     "what conditions refer to": (
@@ -101,7 +122,7 @@ JSON = {
     "a resource": ("a_b.c", '{"output": {"x": {"value": "${a_b.c.id}"}}}'),
     "an input": ("requires the input cidr", '{"module": {"a": {"source": "./a"}}}'),
 }
-# Of providers that are not installed, so no client is asked.
+# No client is asked: providers are not installed, or the clients differ.
 OF_PROVIDERS = {
     "dynamic blocks": (
         'resource "a_b" "c" {\n  dynamic "rule" {\n    for_each = [1]\n    iterator = it\n    content {\n'
@@ -112,6 +133,9 @@ OF_PROVIDERS = {
         'resource "a_b" "c" {\n  provider   = aws.replica\n  depends_on = [a_b.d]\n}\nresource "a_b" "d" {}\n'
         'module "x" {\n  source    = "acme/x/aws"\n  providers = { aws = aws.replica }\n}\n'
     ),
+    "a key of a repeated module": called("module.a.eu.id", for_each='{ eu = "x" }'),
+    "what only Terraform evaluates": output("[false && lenght(1), true || lenght(1)]"),
+    "what a dynamic block may not contain": CONTENT,
     "functions of providers": output("provider::acme::f(core::length([]))"),
     "dynamic blocks in JSON": {
         "main.tf.json": '{"resource": {"a_b": {"c": {"dynamic": {"rule": {"for_each": [1], "content": {"a": '
@@ -175,12 +199,10 @@ def test_a_folder_that_is_not_read_as_a_whole_has_no_warning():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("client", CLIENTS)
-def test_validate_of_an_installed_client_says_the_same(client, tmp_path):
+def test_the_plan_of_an_installed_client_says_the_same(client, tmp_path):
     alone = os.environ | {"HOME": str(tmp_path), "CHECKPOINT_DISABLE": "1", "TF_CLI_CONFIG_FILE": os.devnull}
     rows = [*((name, one[-1], True) for name, one in WRONG.items()), *((*one, False) for one in FINE.items())]
     for name, text, is_wrong in rows:
-        if name in UNEVALUATED:
-            continue
         for path, content in files_of(text).items():
             (tmp_path / name / path).parent.mkdir(parents=True, exist_ok=True)
             (tmp_path / name / path).write_text(content)
@@ -188,9 +210,9 @@ def test_validate_of_an_installed_client_says_the_same(client, tmp_path):
         def run(*words, folder=tmp_path / name):
             return subprocess.run([client, *words], cwd=folder, env=alone, capture_output=True, check=False)
 
-        loaded, validated = run("init", "-backend=false"), run("validate")
-        assert (loaded.returncode != 0, validated.returncode != 0) in {(False, is_wrong), (is_wrong, is_wrong)}, (
+        loaded, planned = run("init", "-backend=false"), run("plan", "-input=false")
+        assert (loaded.returncode != 0, planned.returncode != 0) in {(False, is_wrong), (is_wrong, is_wrong)}, (
             name,
             loaded,
-            validated,
+            planned,
         )

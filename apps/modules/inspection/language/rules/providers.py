@@ -62,6 +62,9 @@ def providers(case: Case) -> Iterator[Problem]:
         if not problems and key.source in seen:
             yield key, "each provider once", EVERY
         seen.add(key.source)
+        held = key.as_reference()
+        if held is not None and held.path is not None and held.path[-1:] == (KEY,):
+            yield key, "a provider of the called module without a key", ONLY_OPENTOFU
 
 
 def instances(case: Case) -> Iterator[Problem]:
