@@ -118,6 +118,13 @@ class Stack:
                 stderr=sink,
             )
 
+    def restart_ended(self) -> None:
+        """As Docker does: one that finds no database when it begins ends, and is begun again."""
+        for copy, process in self.processes.items():
+            restarts = OURS[copy.rpartition("-")[0]].get("restart") == "unless-stopped"
+            if restarts and process.poll() is not None:
+                self.start(copy)
+
     def environment(self, copy: str) -> dict[str, str]:
         inherited = {name: text for name, text in os.environ.items() if not name.startswith(("LARDER_", "DJANGO_"))}
         own = {}

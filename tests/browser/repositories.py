@@ -31,7 +31,8 @@ def fill(namespace: Namespace, admin: User, hostile: str) -> list[int]:
     names = [*(f"module-{number}" for number in range(6)), "n" * 60]
     refs = [f"{name}/v1.{minor}.0" for name in names for minor in range(20)] + [hostile]
     planned = _connect(namespace, admin, "planned")
-    _look(planned, state="done", refs=refs, names=names)
+    looks = [("held", f"{names[0]}/v1.19.0", names[0]), ("refused", f"{names[-1]}/v1.19.0", names[-1])]
+    _look(planned, state="done", refs=refs, names=names, looks=looks, more=140, reason=f"{hostile} {'long-word' * 20}")
     refused = _connect(namespace, admin, "refused")
     _look(refused, state="failed", failure={"code": "unauthorized", "text": hostile, "hint": hostile})
     large = _connect(namespace, admin, "large")
@@ -72,5 +73,22 @@ def _look(row: GitRepository, *, state: str, **found: Any) -> None:
         "suggested": RULES,
         "refs": [{"tag": tag, "commit": "c" * 40} for tag in found.get("refs", [])],
         "failure": found.get("failure"),
+        "looks": [
+            {
+                "verdict": verdict,
+                "tag": tag,
+                "module": f"{name}/aws",
+                "folder": f"modules/{name}",
+                "commit": "c" * 40,
+                "code": "code",
+                "reason": found.get("reason", ""),
+            }
+            for verdict, tag, name in found.get("looks", [])
+        ],
+        "more_folders": found.get("more", 0),
+        "left_off": found.get("more", 0),
+        "unchecked": found.get("more", 0),
+        "rules": RULES if "looks" in found else None,
+        "submodules": "refuse",
     }
     GitRepository.objects.filter(pk=row.pk).update(preview=preview, previewed_at=timezone.now())

@@ -7,6 +7,7 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
+from unittest.mock import patch
 
 from django.db.models import Count, QuerySet
 from django.db.models.functions import Lower
@@ -23,7 +24,7 @@ from apps.releases.lifecycle import verification
 from apps.releases.lifecycle.verification import Outcome
 from apps.releases.models import LIVE, Release, State
 from apps.releases.models import Kind as ReleaseKind
-from apps.releases.publishing import ledger, staging
+from apps.releases.publishing import ledger, staging, sweeping
 
 PATIENCE = timedelta(minutes=3)
 # How keys begin there: a backend lists no whole folder. Random ones, probe-, restored- and turns/.
@@ -55,6 +56,8 @@ def newest() -> int:
 def left_after_sweep() -> list[str]:
     """(iv) What the sweep of the day after tomorrow leaves in staging. Drafts and unfinished uploads end with it."""
     later = timezone.now() + timedelta(days=2)
+    with patch.object(timezone, "now", return_value=later):
+        sweeping.sweep()
     store.sweep(now=later)
     return list(_staged_before(later))
 

@@ -4,7 +4,7 @@ import os
 import random
 import signal
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from functools import partial
 
 import psycopg
@@ -16,7 +16,7 @@ from tests.chaos.busy_slots import flush
 from tests.chaos.faulty_storage import FAULTS
 from tests.chaos.garbage import NAMESPACE, Garbage
 from tests.chaos.world import IS_LONG, LEASE_SECONDS, RECOVERY_SECONDS, World, under_load
-from tests.production import REDIS_ADMIN
+from tests.production import REDIS_ADMIN, is_ready
 from tests.programs import PRODUCTION
 from tests.site.processes import eventually
 
@@ -66,15 +66,22 @@ def test_kills_of_every_part_refuse_nothing(world: World) -> None:
             time.sleep(chance.uniform(0.1, 1.5))
             kill(world, parts[number % len(parts)])
             killed_at = time.monotonic()
-            goes_on = partial(has_more, world.acknowledged, than=len(world.acknowledged))
+            goes_on = partial(has_more, world, than=len(world.acknowledged))
             eventually(goes_on, RECOVERY_SECONDS, what="the next upload")
             report.measured(uploads=round(time.monotonic() - killed_at, 1))
     assert set(world.answers) <= {202, 503, 0}
+    eventually(partial(all_run, world), RECOVERY_SECONDS, what="every part")
     world.check()
 
 
-def has_more(found: Collection[str], *, than: int) -> bool:
-    return len(found) > than
+def has_more(world: World, *, than: int) -> bool:
+    world.stack.restart_ended()
+    return len(world.acknowledged) > than
+
+
+def all_run(world: World) -> bool:
+    world.stack.restart_ended()
+    return is_ready(world.stack.live)
 
 
 def kill(world: World, part: str) -> None:

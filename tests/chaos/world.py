@@ -207,7 +207,8 @@ class World:
         self.install()
         if IS_LONG:
             check_invariants(self.stack.live)
-        assert json.loads(self.stack.live.manage("shell", "--no-imports", "-v", "0", "-c", SWEPT)) == []
+        left = json.loads(self.stack.live.manage("shell", "--no-imports", "-v", "0", "-c", SWEPT))
+        assert left == [], left
 
     def install(self) -> None:
         """A module of each case since the last time, and the newest provider, which the client verifies by its key."""

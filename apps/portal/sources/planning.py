@@ -115,6 +115,10 @@ class Plan:
         return sum(one["verdict"] in SETTLED for one in self.others)
 
     @property
+    def refused(self) -> int:
+        return sum(one["verdict"] == Verdict.REFUSED for one in self.others)
+
+    @property
     def largest(self) -> list[Group]:
         return self.groups[:MAX_MODULES]
 

@@ -127,6 +127,7 @@ def test_what_there_is_no_time_for_is_not_said_but_counted(
 ):
     upstream.tag("v1.0.0")
     monkeypatch.setattr(looking, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(looking, "_of_commit", pytest.fail)  # nothing is fetched
 
     assert not previewed(git)["v1.0.0 vpc/aws"]["is_checked"]
     assert git.repository.preview["unchecked"] == 1
