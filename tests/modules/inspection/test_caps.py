@@ -106,6 +106,12 @@ HOSTILE = {
     "wrong arguments": b'variable "x" {\n' + b"".join(b"a%d = 1\n" % at for at in range(50_000)) + b"}\n",
     "elements on a line": b"locals {\n  a = {" + b" b = {}" * 50_000 + b"}\n}\n",
     "carriage returns": b"# \r\r\r\r\r\r\r\n" * 80_000,
+    "loops beside each other": b"locals {\n  a = [" + b"[for a in var.b : a.c], " * 40_000 + b"]\n}\n",
+    "loops in a template": b'x {\n  a = "' + b"%{for a in b}" * 30_000 + b"%{endfor}" * 30_000 + b'"\n}\n',
+    "branches in each other": b"locals {\n  a = " + b"var.b ? f(1) : " * 60_000 + b"1\n}\n",
+    "a chain of local values": b"locals {\n"
+    + b"".join(b"  a%d = local.a%d\n" % (i, i + 1) for i in range(40_000))
+    + b"}\n",
     "bytes that are no text": b'variable "x" {\n  default = "' + b"\xff" * 500_000 + b'"\n}\n',
 }
 

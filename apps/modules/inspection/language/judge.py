@@ -209,7 +209,8 @@ class _Judging:
         block = visit.block
         known = block.arguments.get(argument.name)
         rule = block.only_arguments or (known.rule if known else "")
-        if visit.is_evaluated and rule in _EVALUATED_RULES:
+        is_keyword = visit.found.kind == "dynamic" and argument.name == "iterator"
+        if visit.is_evaluated and rule in _EVALUATED_RULES and not is_keyword:
             local = argument.name if rule == "local" else ""
             self.judged.evaluated.append(Evaluated(argument.expression, local, visit.iterators))
         if block.only_arguments is not None:

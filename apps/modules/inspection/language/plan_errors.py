@@ -62,6 +62,12 @@ def _undeclared(uses: Mapping[str, Uses], found: Declarations) -> Iterator[PlanE
             if not names.has(subject):
                 text = names.text(subject)
                 yield PlanError(path, line, f"found {text}, which is not declared", names.hint(subject))
+        for word, line in used.words.items():
+            meant = next((one for one in ("var", "local") if names.has(Subject(one, (word,)))), None)
+            hint = (
+                f"Write {meant}.{shown(word)}." if meant else f'Write "{shown(word)}", or a reference such as var.name.'
+            )
+            yield PlanError(path, line, f"found {shown(word)}, which is neither a text in quotes nor a reference", hint)
 
 
 def _unknown_functions(uses: Mapping[str, Uses]) -> Iterator[PlanError]:

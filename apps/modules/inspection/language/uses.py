@@ -35,9 +35,11 @@ _CAPTURES = """
 """
 _LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 _KINDS = frozenset({"var", "local", "module", "resource"})
+_ROOTS = _KINDS | {"count", "data", "each", "ephemeral", "path", "self", "terraform", "tofu"}
 _ELSEWHERE = frozenset({"action", "provider", "list", "run"})  # roots of references that are not judged
 _OF_ITERATORS = ("key", "value")  # what the element of a dynamic block has, whose name JSON does not show
 _MOST_NAMES = 4
+_MAX_DEPTH = 4_000  # levels of the tree; brackets, of which there are at most MAX_DEPTH, have about ten each
 _MARKER = b"LARDER_TEMPLATE"
 
 
@@ -55,12 +57,14 @@ class Evaluated:
 @dataclass(slots=True)
 class Uses:
     """Each with the first line of its use. `outputs`: name of the call, of the output, and whether a key of the call
-    stands between. `of_locals`: the local values that a local value refers to.
+    stands between. `words`: names without a point, which are no references. `of_locals`: the local values that a local
+    value refers to.
     """
 
     subjects: dict[Subject, int] = field(default_factory=dict)
     outputs: dict[tuple[str, str, bool], int] = field(default_factory=dict)
     functions: dict[str, int] = field(default_factory=dict)
+    words: dict[str, int] = field(default_factory=dict)
     of_locals: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -159,6 +163,9 @@ class _Collector:
             or any(root in one.names and one.holds(start) for one in self.scopes)
         ):
             return
+        is_word = not rest and root not in _ROOTS and not evaluated.expression.is_json
+        if is_word and self._is_judged(start, evaluated):
+            self.found.words.setdefault(root, line)
         subject = subject_of(tuple(names))
         if subject is None or subject.kind not in _KINDS:
             return
@@ -198,7 +205,9 @@ class _Collector:
 
 def _captured(node: Node) -> Iterator[tuple[int, bool, Node]]:
     """Start, whether it is a variable, and the node; in the order of the text."""
-    captures = QueryCursor(_query()).captures(node)
+    cursor = QueryCursor(_query())
+    cursor.set_max_start_depth(_MAX_DEPTH)  # the library does not return from trees of 65,536 levels
+    captures = cursor.captures(node)
     keys = {one.start_byte for one in captures.get("key", ())}
     found = [(one.start_byte, True, one) for one in captures.get("variable", ()) if one.start_byte not in keys]
     scopes = [one for kind in ("call", "loop", "branch") for one in captures.get(kind, ())]

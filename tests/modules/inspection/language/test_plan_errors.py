@@ -56,6 +56,8 @@ WRONG = {
         *(4, "var.zone", "Declare it"),
         CONDITION,
     ),
+    "a name without quotes": (2, "found eu, which is neither", 'Write "eu", or a reference', output("[eu]")),
+    "a variable without var": (9, "found region, which is", "Write var.region.", DECLARED + output('"${region}"')),
     "a local value": (9, "local.nmae, which", "Write local.name", DECLARED + output("local.nmae")),
     "a resource": (9, "terraform_data.wbe", "Write terraform_data.web", DECLARED + output("terraform_data.wbe.id")),
     "a resource of another type": (9, "a_b.c", 'resource "a_b" "c"', DECLARED + output("a_b.c.id")),
@@ -139,7 +141,7 @@ OF_PROVIDERS = {
     "functions of providers": output("provider::acme::f(core::length([]))"),
     "dynamic blocks in JSON": {
         "main.tf.json": '{"resource": {"a_b": {"c": {"dynamic": {"rule": {"for_each": [1], "content": {"a": '
-        '"${rule.value}"}}}}}}}'
+        '"${rule}${rule.value}"}}}}}}}'
     },
     "an ephemeral resource": 'ephemeral "a_b" "c" {}\nprovider "a" {\n  token = ephemeral.a_b.c.token\n}\n',
     "a check": (
