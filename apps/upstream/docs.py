@@ -83,7 +83,7 @@ def run(claim: Claim) -> None:
 
 
 def _pages(digest: str, provider_type: str) -> list[PackageDocsPage]:
-    """None if the package cannot be read: clients want it without docs, too."""
+    """Empty if the package cannot be read: clients want it without docs, too."""
     limits = sandboxed.limits(
         packed_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES, unpacked_bytes=settings.PROVIDER_UNPACKED_MAX_BYTES
     )

@@ -53,7 +53,7 @@ def bodies():
     }
     forms = {
         ("portal:git-connect", "POST"): {"url": "https://gitlab.com/acme/network", "kind": "none"},
-        ("portal:git-change", "POST"): {"poll_minutes": "30"},
+        ("portal:git-change", "POST"): {"poll_minutes": "30", "submodules": "refuse"},
         ("portal:git-credential", "POST"): {"kind": "token", "password_token": "of-the-scenario"},
     }
     return {case: {"data": json.dumps(body), "content_type": _JSON} for case, body in texts.items()} | {

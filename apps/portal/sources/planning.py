@@ -199,9 +199,10 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     own = [{part: getattr(rule, part) for part in PARTS} for rule in repository.rules.order_by("position")]
     preview = repository.preview
     if preview.get("state") != "done":
-        return render(request, "portal/sources/looking.html", place.context(repository) | _looking(repository))
+        context = place.context(repository) | _looking(repository) | {"asked": _asked_in(request)}
+        return render(request, "portal/sources/looking.html", context)
     suggested = [{part: str(rule.get(part, "")) for part in PARTS} for rule in preview.get("suggested", [])]
-    asked = preview.get("asked") if request.GET.get("rules") == ASKED else None
+    asked = preview.get("asked") if _asked_in(request) else None
     rules = rules_in(request.POST) if request.method == "POST" else asked or own or suggested
     act = request.POST.get("act", "").partition(":")[0]
     error, plan, too_many, rows, is_checked = "", Plan([], []), 0, [], False
@@ -286,6 +287,10 @@ def _done(
     else:
         messages.success(request, "From now on each new tag that fits a rule is published.")
     return see_other("git-repository", place.namespace.name, repository.pk)
+
+
+def _asked_in(request: HttpRequest) -> str:
+    return ASKED if request.GET.get("rules") == ASKED else ""
 
 
 def _looking(repository: GitRepository) -> dict[str, Any]:
