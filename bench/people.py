@@ -28,7 +28,7 @@ PAGES = ("/", "/modules", f"/modules/{MODULE}", "/namespaces/bench-people", "/to
 # wrk calls it for each request.
 MIXED = f"""
 local number = 0
-local paths = {{"/v1/modules/{MODULE}/versions?n=", "/v1/modules/{MODULE}/1.0.0/download?n=", "/api/v1/modules?n="}}
+local paths = {{"/v1/modules/{MODULE}/versions?n=", "/v1/modules/{MODULE}/1.0.0/download?n=", "/api/v1/modules?q="}}
 request = function()
   number = number + 1
   if number % 10 == 0 then
