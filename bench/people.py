@@ -28,13 +28,13 @@ PAGES = ("/", "/modules", f"/modules/{MODULE}", "/namespaces/bench-people", "/to
 # wrk calls it for each request.
 MIXED = f"""
 local number = 0
-local paths = {{"/v1/modules/{MODULE}/versions?n=", "/v1/modules/{MODULE}/1.0.0/download?n=", "/api/v1/modules?q="}}
+local paths = {{"/v1/modules/{MODULE}/versions?n=", "/v1/modules/{MODULE}/1.0.0/download?n=", "/api/v1/modules"}}
 request = function()
   number = number + 1
   if number % 10 == 0 then
     return wrk.format("GET", "/v1/modules/{MODULE}/versions")
   end
-  return wrk.format("GET", paths[number % 3 + 1] .. number)
+  return wrk.format("GET", paths[number % 3 + 1] .. (number % 3 < 2 and number or ""))
 end
 """
 
