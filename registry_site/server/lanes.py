@@ -27,7 +27,7 @@ from registry_site.server.threads import CountedThreads
 # Files by their digests: archives, packages of other registries, blobs of OCI.
 _READS_STORAGE = re.compile(r"/archives/|/v1/mirror/.+\.zip\Z|/v2/.+/blobs/")
 # So many requests of machines run beside those of people, not counting those that have run for so long: they wait.
-BESIDE_PEOPLE, COMPUTES_SECONDS = 2, 0.2
+BESIDE_PEOPLE, COMPUTES_SECONDS = 1, 0.2
 # A page that takes longer waits for something, such as an identity provider, and sign-ins must not wait for that.
 WAITS_SECONDS = 2.0
 # A page is followed by what it is made of, and by the next page.
