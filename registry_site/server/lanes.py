@@ -3,7 +3,7 @@
 People and machines have threads of their own: a crowd of machines fills its own queue, and a page waits for none of
 them. A crowd may also ask for pages: requests without a session take at most half of the threads for people, so that
 those who have signed in need not wait for it. All threads share one interpreter, so while a page is being made, and
-shortly after, few requests of machines run beside it. What reads storage waits for its turn on the event loop, without
+shortly after, one request of machines runs beside it. What reads storage waits for its turn on the event loop, without
 a thread, so that half of the threads for machines are left for all that needs no storage. While storage is away nothing
 waits for a turn: each fails at once.
 """
