@@ -21,7 +21,7 @@ from apps.modules.inspection.language.plan_errors import (
     nearest,
     shown,
 )
-from apps.modules.inspection.loading import local_target
+from apps.modules.inspection.loading import called_folder, local_target
 from apps.modules.inspection.passing import Edge, Folder, refused_calls
 
 Document = dict[str, Any]
@@ -103,8 +103,9 @@ def _circles(units: Mapping[str, Document]) -> Iterator[tuple[str, Finding]]:
     calls: dict[str, dict[str, Document]] = {path: {} for path in units}
     for path, unit in units.items():
         for call in unit["calls"]:
-            if "source" not in call["computed"] and (target := local_target(path, call["source"])) in units:
-                calls[path].setdefault(target or "", call)
+            target = called_folder(unit, call)
+            if target is not None and target in units:
+                calls[path].setdefault(target, call)
     for circle in circles(calls):
         first, call = circle[0], calls[circle[0]][circle[1 % len(circle)]]
         if len(circle) == 1:

@@ -59,7 +59,7 @@ def faults_in(inspected: Mapping[str, Any], paths: Iterable[str]) -> list[Fault]
     loaded = set(waiting)
     while waiting:
         unit = units[waiting.pop()]
-        called = {target for call in unit["calls"] if (target := _target(unit, call)) is not None and target in units}
+        called = units.keys() & {called_folder(unit, call) for call in unit["calls"]}
         waiting += called - loaded
         loaded |= called
     faults = [
@@ -113,7 +113,7 @@ def _shortened(message: str) -> str:
     return message if len(message) <= MAX_NAME_CHARACTERS else f"{message[: MAX_NAME_CHARACTERS - 1]}…"
 
 
-def _target(unit: Unit, call: Mapping[str, Any]) -> str | None:
+def called_folder(unit: Unit, call: Mapping[str, Any]) -> str | None:
     return None if "source" in call.get("computed", ()) else local_target(unit["path"], call["source"])
 
 
@@ -130,7 +130,7 @@ def local_target(folder: str, source: str) -> str | None:
 def _bad_calls(unit: Unit, folders: Collection[str]) -> Iterator[dict[str, Any]]:
     """Both clients treat a folder without configuration as an empty module, and fail on a missing one."""
     for call in unit["calls"]:
-        target = _target(unit, call)
+        target = called_folder(unit, call)
         if target is None or target in folders or _is_for_some(unit, call["file"]):
             continue
         leaves = target == ".." or target.startswith("../")
