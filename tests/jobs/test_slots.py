@@ -118,7 +118,9 @@ def test_a_prefork_worker_begins_what_somebody_waits_for_beside_work_in_bulk(dja
             stack.callback(os.kill, process.pid, signal.SIGTERM)
             if command is redis:
                 wait(process, port)
-        eventually(lambda: log.exists() and log.read_text().count(" end ") == 5, what="the end of all five")
+        eventually(
+            lambda: log.exists() and log.read_text().count(" end ") == 5, seconds=240, what="the end of all five"
+        )
     rows = [line.split() for line in log.read_text().splitlines()]
     times = {(what, int(number)): float(at) for at, what, number in rows}
     order = [(what, int(number)) for _, what, number in sorted(rows, key=lambda row: float(row[0]))]
