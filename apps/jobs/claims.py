@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
-from threading import Event, Lock, Thread
+from threading import Event, Thread
 from typing import cast
 
 import structlog
@@ -19,14 +19,13 @@ from django.db.models import F, QuerySet, TextField, Value
 from django.db.models.functions import Concat, Now
 
 from apps.blobs.store import StorageUnavailable
-from apps.jobs import database_availability, queue, queues, turns
+from apps.jobs import database_availability, queue, queues, slots, turns
 from apps.jobs.models import WORKING, Job, State, claimed, lost_worker
 from apps.lib.process import metrics, niceness, traces
 from apps.lib.text.redaction import redact
 
 MAX_BACKOFF_SECONDS = 30  # between two tries during an outage
 WRITE_BACK_TRIES = 5
-GIVES_WAY_SECONDS = 10.0  # work in bulk, to what somebody waits for
 MAX_LOOKS = 20  # for a job that no other worker takes first
 _ERROR_MAX = 1000
 
@@ -94,7 +93,7 @@ def claim_next(kind: str, job_id: int) -> Iterator[Claim | None]:
             yield own
     finally:
         if job is not None:
-            _slots.give_back(in_bulk=bool(job.source))
+            slots.own.give_back(in_bulk=bool(job.source))
             _quietly(partial(queue.ring_next, kind))
 
 
@@ -228,40 +227,13 @@ def worker_name() -> str:
 def _take_next(kind: str, job_id: int) -> Job | None:
     for _ in range(MAX_LOOKS):
         chosen = turns.next_of(works, kind, job_id)
-        if chosen is None or not _slots.take(in_bulk=bool(chosen.source)):
+        if chosen is None or not slots.own.take(in_bulk=bool(chosen.source)):
             return None
         if job := _take(chosen.pk):
             return job
         # Another worker was faster.
-        _slots.give_back(in_bulk=bool(chosen.source))
+        slots.own.give_back(in_bulk=bool(chosen.source))
     return None
-
-
-class _Slots:
-    """How much of this process does work in bulk: all but one of its slots. The last one is for what somebody waits
-    for; while that runs, none begins, unless it has waited for long: they would share the processors.
-    """
-
-    def __init__(self) -> None:
-        self._taken = {True: 0, False: 0}  # in bulk, and awaited
-        self._begun, self._lock = 0.0, Lock()  # when the last one in bulk began
-
-    def take(self, *, in_bulk: bool) -> bool:
-        with self._lock:
-            if in_bulk:
-                gives_way = self._taken[False] > 0 and time.monotonic() - self._begun < GIVES_WAY_SECONDS
-                if gives_way or self._taken[True] >= max(1, settings.WORKER_CONCURRENCY - 1):
-                    return False
-                self._begun = time.monotonic()
-            self._taken[in_bulk] += 1
-            return True
-
-    def give_back(self, *, in_bulk: bool) -> None:
-        with self._lock:
-            self._taken[in_bulk] -= 1
-
-
-_slots = _Slots()
 
 
 def _take(job_id: int) -> Job | None:

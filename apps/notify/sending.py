@@ -1,10 +1,11 @@
-"""Send what is due: each webhook in a thread of its own, so that one receiver that hangs delays neither the others nor
-the jobs of the worker. Every attempt is claimed by a conditional UPDATE; what a dying worker had begun is sent again.
+"""Send what is due: each webhook in a thread of its own, of which a receiver has a share, so that one that hangs delays
+neither the others nor the jobs of the worker. Every attempt is claimed by a conditional UPDATE; what a dying worker had
+begun is sent again.
 """
 
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import timedelta
 
 import structlog
@@ -31,6 +32,7 @@ GIVE_UP_AFTER = timedelta(days=3)
 BATCH_SIZE = 50
 MAX_SECONDS = 20.0  # for one webhook, then others get the thread
 THREADS = 8
+SHARE = 3  # of the threads, for all webhooks of one host, and for all that fail
 GONE = 410
 
 log = structlog.get_logger("larder.notify")
@@ -59,6 +61,15 @@ def due_webhooks() -> list[int]:
     """Return the numbers of webhooks with something to send, the longest waiting first."""
     rows = Delivery.objects.due(timezone.now()).values("webhook").annotate(since=Min("next_at"))
     return [row["webhook"] for row in rows.order_by("since", "webhook")]
+
+
+def _due() -> Iterator[tuple[int, str]]:
+    """Each due webhook with those that it shares threads with. Receivers that hang take one for ten seconds each."""
+    numbers = due_webhooks()
+    hooks = Webhook.objects.only("url", "failing_since").in_bulk(numbers)
+    for number in numbers:
+        if hook := hooks.get(number):  # not deleted meanwhile
+            yield number, "" if hook.failing_since else hook.host
 
 
 def _claim(delivery: Delivery) -> bool:
@@ -128,5 +139,5 @@ def _end(delivery: Delivery, **changes: object) -> None:
     Delivery.objects.filter(pk=delivery.pk, state=State.WAITING).update(lease_until=None, **changes)
 
 
-sender = Threads("webhook", lambda: ((number, None) for number in due_webhooks()), send_of, most=THREADS)
+sender = Threads("webhook", _due, send_of, most=THREADS, share=lambda: SHARE)
 mailer = Threads("mail", lambda: [(0, None)], lambda _: mailing.send_due(), most=1)

@@ -1,5 +1,8 @@
 """The docs of mirrored versions: read from one stored package each by a worker, and shown as those of our own.
 
+Not when the package is stored, which is while a client waits for the next one: when somebody first opens them, and what
+nobody opens each hour, in bulk.
+
 Nothing is fetched for them. Registries name only packages, sums and signatures: a source archive that the sums may
 list has no address.
 """
@@ -43,20 +46,20 @@ log = structlog.get_logger("larder.upstream")
 # --- Which are read ---------------------------------------------------------------------------------------------------
 
 
-def request(version: UpstreamVersion) -> None:
-    """Have a worker read the docs of a version of which a package was stored, unless they are read already."""
+def request(version: UpstreamVersion, *, source: str = "") -> None:
+    """Have a worker read the docs of a version with a stored package, unless they are read already."""
     if not _unread().filter(pk=version.pk).exists():
         return
     with suppress(IntegrityError), transaction.atomic():
         share = f"upstream {version.provider.upstream_id}"
-        queue.enqueue(JOB, target=version.pk, created_by_id=None, source=SOURCE, share=share)
+        queue.enqueue(JOB, target=version.pk, created_by_id=None, source=source, share=share)
 
 
 def request_unread() -> int:
-    """Ask for versions that were stored before this was read, or whose package went; return how many."""
+    """Ask for versions that nobody has opened, or whose package went; return how many."""
     rows = list(_unread().select_related("provider").only("pk", "provider__upstream").order_by("-pk")[:MAX_QUEUED])
     for version in rows:
-        request(version)
+        request(version, source=SOURCE)
     return len(rows)
 
 
@@ -118,20 +121,22 @@ def _write(digest: str, pages: list[PackageDocsPage], claim: Claim) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """`docs`: None if the version has none to show, and `why` not then."""
+    """`docs`: None if the version has none to show, and `why` not then. `are_coming`: a worker was asked for them."""
 
     docs: PackageDocs | None
     why: str = ""
+    are_coming: bool = False
 
 
 def of(version: UpstreamVersion) -> Shown:
-    """Return the docs of a version that its reader may see. Three queries at most."""
+    """Return the docs of a version that its reader may see: three queries at most. Ask for them the first time."""
     digests = list(version.packages.filter(blob__isnull=False).values_list("digest", flat=True))
     if not digests:
         return Shown(None, "Larder reads documentation from stored packages, and stores none of this version.")
     read = list(PackageDocs.objects.filter(digest__in=digests).order_by("-pages", "pk"))
     if not read:
-        return Shown(None, "Larder has not read the packages of this version yet.")
+        request(version)
+        return Shown(None, "Larder is reading the packages of this version.", are_coming=True)
     if not read[0].pages:
         return Shown(None, "The packages of this version contain no documentation that Larder can read.")
     if quarantined(digests):

@@ -70,6 +70,15 @@ def provider_with_list(
     raise _waiting(provider, _provider_tries, upstream, str(provider), until)
 
 
+def refresh_list(provider: UpstreamProvider, *, by: int | None) -> None:
+    """Have a stale list read again, and do not wait for it.
+
+    Clients with a lock file ask for versions alone, and would never see the platforms that were added later.
+    """
+    if not (provider.upstream.is_sealed or lists.is_fresh(provider) or failures.is_paused(provider)):
+        enqueue(LIST, provider.pk, by)
+
+
 def version_with_record(
     version: UpstreamVersion, *, by: int | None, until: float, since: datetime | None = None
 ) -> UpstreamVersion:

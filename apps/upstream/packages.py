@@ -17,7 +17,7 @@ from apps.lib.formats.fingerprints import Fingerprint
 from apps.lib.formats.sums import read_as_clients_do
 from apps.lib.packages import sandboxed
 from apps.lib.packages.sandboxed import PackageListing
-from apps.upstream import docs, documents, exchanges, judging, lists, manifests, storage, stored_sums
+from apps.upstream import documents, exchanges, judging, lists, manifests, storage, stored_sums
 from apps.upstream.documents import Download, shown
 from apps.upstream.errors import FetchFailed
 from apps.upstream.failures import Distrusted
@@ -201,7 +201,6 @@ def _keep(attempt: _Try, listing: PackageListing, origin: str, guard: Callable[[
             verdict=version.verdict,
             url=row.fetched_from,
         )
-    docs.request(version)
 
 
 def _write_digests(version: UpstreamVersion, rows: list[UpstreamPackage]) -> None:

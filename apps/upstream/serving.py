@@ -213,8 +213,10 @@ def _verified(
     sort_key = _sort_key(number)
     known = _known(upstream, provider)
     version = None if known is None else asked.version(known, sort_key)
-    if version is None:  # perhaps it is new
+    if known is None or version is None:  # perhaps it is new
         version = asked.version(_listed(asker, upstream, provider), sort_key)
+    else:
+        fetching.refresh_list(known, by=asker.viewer.user_id)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
     found = policy.decide(version, now=now)

@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import F
 from django.utils import timezone
 
-from apps.jobs import claims, queue, turns
+from apps.jobs import claims, queue, slots, turns
 from apps.jobs.claims import Outage, claim_next
 from apps.jobs.models import Job, State
 from apps.lib.process import niceness
@@ -141,7 +141,7 @@ def test_work_in_bulk_gives_way_while_a_person_waits_but_not_for_ever(
     assert meanwhile == 0
     assert (KIND, bulk.pk) in rung
 
-    monkeypatch.setattr(claims, "GIVES_WAY_SECONDS", 0.0)
+    monkeypatch.setattr(slots, "GIVES_WAY_SECONDS", 0.0)
     with claim_next(KIND, add(4, *BOB).pk):
         meanwhile = taken(bulk)
     assert meanwhile == 2

@@ -263,6 +263,34 @@ def test_a_worker_sends_in_threads_and_is_free_at_once(hooked):
     assert wait_until(lambda: not sending.sender.busy())
 
 
+@pytest.mark.both
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("slow", ["one receiver of many webhooks", "many receivers that fail"])
+def test_threads_are_left_for_the_receivers_that_answer(hooked, slow):
+    """Each attempt would have a thread for ten seconds, so that all were taken."""
+    hooks = [hooked() for _ in range(sending.THREADS)]
+    hanging = [receiver for _, _, receiver in hooks]
+    for receiver in hanging:
+        receiver.answer = lambda _: hanging[0].over.wait(20)
+    if slow == "one receiver of many webhooks":
+        for number, (hook, _, _) in enumerate(hooks):
+            Webhook.objects.filter(pk=hook.pk).update(url=f"{hanging[0].url}/{number}")
+    else:
+        Webhook.objects.update(failing_since=timezone.now())
+    _, _, there = hooked()
+    event()
+    began = time.monotonic()
+    run()
+
+    try:
+        assert wait_until(lambda: there.received)
+        assert time.monotonic() - began < 5
+        assert sum(len(receiver.received) for receiver in hanging) <= sending.SHARE
+    finally:
+        hanging[0].over.set()
+    assert wait_until(lambda: not sending.sender.busy())
+
+
 def wait_until(found):
     for _ in range(600):
         if found():

@@ -35,10 +35,12 @@ def used() -> int:
 # --- What is read -----------------------------------------------------------------------------------------------------
 
 
-def test_a_stored_package_is_read_by_a_worker_as_work_in_bulk(upstream, registry):
+def test_a_stored_package_is_read_in_bulk_later_and_not_beside_the_init_that_fetched_it(upstream, registry):
     registry.add_provider(versions=["1.0.0"], platforms=["linux_amd64"])
     package = fetched.stored(upstream)
+    assert not Job.objects.filter(kind=docs.JOB).exists()
 
+    tasks.read_unread_docs()
     job = Job.objects.get(kind=docs.JOB)
     assert (job.target, job.source, job.share) == (package.version_id, docs.SOURCE, f"upstream {upstream.pk}")
     documented.work()

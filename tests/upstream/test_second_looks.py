@@ -42,6 +42,22 @@ def test_a_platform_with_a_line_that_the_same_key_signed_later_is_added(upstream
     assert not Alarm.objects.exists()
 
 
+@pytest.mark.both
+def test_a_client_with_a_lock_file_gets_a_platform_that_was_added_later(upstream, registry):
+    """It asks for the version alone, never for the list."""
+    tool = registry.add_provider(platforms=["linux_amd64"])
+    fetched.stored(upstream)
+    fetched.stale(UpstreamProvider.objects.get(), days=1)
+    tool.platforms.append("darwin_arm64")
+    edge = Edge({})
+    assert list(edge.archives(upstream)) == ["linux_amd64"]
+    assert edge.waited == 0, "it has what it had before at once"
+    while fetched.work():
+        pass
+
+    assert sorted(edge.archives(upstream)) == ["darwin_arm64", "linux_amd64"]
+
+
 def test_a_platform_with_a_line_of_another_key_is_an_alarm_and_the_record_stays(upstream, registry):
     tool = registry.add_provider(platforms=["linux_amd64"])
     before = fetched.stored(upstream)

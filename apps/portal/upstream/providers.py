@@ -122,7 +122,12 @@ def version_docs(
     decision = browsing.decisions_by_platform(row)[""]
     context = _frame(viewer, row, decision, browsing.packages_of(row))
     found = docs.of(row)
-    context |= {"tab": "docs", "why": found.why, "registry_page": docs.registry_page(row)}
+    context |= {
+        "tab": "docs",
+        "why": found.why,
+        "are_coming": found.are_coming,
+        "registry_page": docs.registry_page(row),
+    }
     if found.docs is not None:
         pages = found.docs.rows.all()
         context |= version_pages.contents(request, pages, context["docs_url"], kind, slug)

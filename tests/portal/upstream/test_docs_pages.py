@@ -5,8 +5,10 @@ import re
 import pytest
 from django.utils import timezone
 
+from apps.jobs.models import Job
 from apps.releases.docs.rows import DocsKind
 from apps.releases.models import Release
+from apps.upstream import docs
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PackageDocs, PackageDocsPage
 from tests import pages
@@ -81,7 +83,7 @@ def test_a_package_with_a_readme_alone_begins_with_it(browser, db):
     ("prepare", "said"),
     [
         (lambda: add_version(add_upstream(), "acme/dns", "1.2.0"), "stores none of this version"),
-        (documented.package, "has not read the packages of this version yet"),
+        (documented.package, "is reading the packages of this version"),
         (lambda: documented.read({}), "contain no documentation"),
     ],
     ids=["nothing stored", "not read", "none included"],
@@ -93,6 +95,18 @@ def test_without_documentation_one_line_says_why_and_links_to_the_registrys_page
     assert said in page
     assert 'href="https://registry.example.com/providers/acme/dns/1.2.0/docs"' in page
     assert browser.get(f"{D}/resources/record").status_code == 404
+
+
+def test_who_opens_them_first_has_them_read_and_sees_them_without_a_reload(browser, db):
+    documented.package()
+    page = pages.markup_of(browser.get(D))
+    assert f'id="docs" hx-get="{D}"' in page
+    assert browser.get(D).status_code == 200, "it is asked for once"
+    assert Job.objects.get(kind=docs.JOB).source == "", "somebody waits for it"
+
+    documented.work()
+    assert "hx-get" not in pages.markup_of(browser.get(D)).partition('id="docs"')[2].partition(">")[0]
+    assert "dns_record" in shown(browser.get(f"{D}/resources/record"))
 
 
 def test_bytes_in_quarantine_here_give_out_no_documentation(browser, dns, published):
@@ -114,9 +128,9 @@ def test_who_sees_the_mirrors_pages_sees_the_documentation(browser_of, charlie, 
 
 def test_the_page_costs_as_much_beside_many_pages_and_packages(browser, dns):
     before = queries_of(browser, f"{D}/resources/record")
-    docs = PackageDocs.objects.get()
+    read = PackageDocs.objects.get()
     for number in range(40):
-        PackageDocsPage.objects.create(docs=docs, kind="resources", slug=f"r{number}", name=f"dns_r{number}", html="x")
+        PackageDocsPage.objects.create(docs=read, kind="resources", slug=f"r{number}", name=f"dns_r{number}", html="x")
     for number in range(10):
         add_package(dns.version, b"zip %d" % number, arch=f"arch{number}")
 
