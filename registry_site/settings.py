@@ -54,24 +54,29 @@ WSGI_APPLICATION = "registry_site.wsgi.application"
 APPEND_SLASH = False
 USE_X_FORWARDED_HOST = False
 
+# The rooms that can be left out. Nothing else outside of them names them.
+INSTALLED_ROOMS = {
+    "mirror": "apps.upstream.room.Mirror",
+    "git": "apps.sources.room.Git",
+    "assistants": "apps.assistants.room.Assistants",
+}
 INSTALLED_APPS = [
     "registry_site",
-    "apps.audit",
-    "apps.blobs",
-    "apps.jobs",
-    "apps.accounts",
-    "apps.artifacts",
-    "apps.releases",
-    "apps.signing",
-    "apps.modules",
-    "apps.providers",
-    "apps.notify",
-    "apps.upstream",
-    "apps.sources",
-    "apps.provenance",
+    "apps.audit.room.Audit",
+    "apps.blobs.room.Blobs",
+    "apps.jobs.room.Jobs",
+    "apps.accounts.room.Accounts",
+    "apps.artifacts.room.Artifacts",
+    "apps.releases.room.Releases",
+    "apps.signing.room.Signing",
+    "apps.modules.room.Modules",
+    "apps.providers.room.Providers",
+    "apps.notify.room.Notify",
+    "apps.provenance.room.Provenance",
     "apps.protocol",
     "apps.api",
     "apps.portal",
+    *env.without("LARDER_WITHOUT", INSTALLED_ROOMS),
     "allauth",
     "allauth.account",
     "allauth.mfa",
