@@ -5,6 +5,8 @@ from apps.room import MenuEntry, Part, Room
 
 class Git(Room):
     name = "apps.sources"
+    label = "sources"  # of tables, permissions and applied migrations: it is older than the room's name
+    verbose_name = "Git"
 
     api_urls = ("apps.api.sources.urls",)
     portal_urls = ("apps.portal.sources.urls",)

@@ -5,6 +5,8 @@ from apps.room import MenuEntry, Part, Room
 
 class Mirror(Room):
     name = "apps.upstream"
+    label = "upstream"  # of tables, permissions and applied migrations: it is older than the room's name
+    verbose_name = "Other registries"
 
     api_urls = ("apps.api.upstream.urls",)
     portal_urls = ("apps.portal.upstream.urls",)

@@ -136,8 +136,10 @@ def _views(resolver: URLResolver) -> set[str]:
 
 
 def _contributed() -> set[str]:
-    """Return what the doors of the rooms name."""
-    doors = {name for name, value in vars(Room).items() if isinstance(value, tuple | dict)}
+    """Return what the doors of the rooms name, except for what operators run by hand."""
+    doors = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)} - {
+        "doctor_looks"
+    }
     return {f"{one.name}.{text}" for one in rooms() for name in doors for text in _texts(getattr(one, name), "")}
 
 
