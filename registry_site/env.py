@@ -5,7 +5,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
@@ -128,14 +128,6 @@ def some_of(name: str, *allowed: str) -> list[str]:
     if unknown := [word for word in found if word not in allowed]:
         raise ImproperlyConfigured(f"{name}={unknown[0]!r}: expected some of {', '.join(allowed)}")
     return found
-
-
-def without(name: str, rooms: Mapping[str, str]) -> list[str]:
-    """Return the applications of the rooms that are here and not left out."""
-    left_out = words(name)
-    if unknown := [word for word in left_out if word not in rooms]:
-        raise ImproperlyConfigured(f"{name}={unknown[0]!r}: expected some of {', '.join(rooms)}")
-    return [path for room, path in rooms.items() if room not in left_out and find_spec(path.rsplit(".", 2)[0])]
 
 
 def hostnames(name: str, default: str) -> frozenset[str]:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, generic_classes, logs, version
+from registry_site import env, generic_classes, logs, rooms, version
 
 generic_classes.allow_arguments()
 
@@ -54,12 +54,6 @@ WSGI_APPLICATION = "registry_site.wsgi.application"
 APPEND_SLASH = False
 USE_X_FORWARDED_HOST = False
 
-# The rooms that can be left out. Nothing else outside of them names them.
-INSTALLED_ROOMS = {
-    "mirror": "apps.upstream.room.Mirror",
-    "git": "apps.sources.room.Git",
-    "assistants": "apps.assistants.room.Assistants",
-}
 INSTALLED_APPS = [
     "registry_site",
     "apps.audit.room.Audit",
@@ -76,7 +70,7 @@ INSTALLED_APPS = [
     "apps.protocol",
     "apps.api",
     "apps.portal",
-    *env.without("LARDER_WITHOUT", INSTALLED_ROOMS),
+    *rooms.without(env.words("LARDER_WITHOUT")),
     "allauth",
     "allauth.account",
     "allauth.mfa",

@@ -6,9 +6,9 @@ import sys
 
 import pytest
 from django.apps import apps
-from django.conf import settings
 
 from apps.room import Room, rooms
+from registry_site.rooms import INSTALLED_ROOMS
 from tests.programs import CHECKOUT
 from tests.rows import for_each_row
 
@@ -62,7 +62,7 @@ def test_every_name_at_a_door_leads_to_something():
 def test_only_what_every_larder_has_is_installed_by_name():
     own = {config.name for config in apps.get_app_configs() if config.name.startswith("apps.")}
 
-    assert {path.rsplit(".", 2)[0] for path in settings.INSTALLED_ROOMS.values()} < own
+    assert {path.rsplit(".", 2)[0] for path in INSTALLED_ROOMS.values()} < own
 
 
 @pytest.mark.slow
