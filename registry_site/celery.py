@@ -6,11 +6,11 @@ from typing import Any
 import celery
 import structlog
 from celery import Celery, signals
-from celery.schedules import crontab
 from django.conf import settings
 from kombu.transport import TRANSPORT_ALIASES
 
 from apps.jobs import database_availability, queues
+from apps.room import rooms
 from registry_site.env import use_settings
 
 use_settings()
@@ -87,39 +87,7 @@ app.conf.update(
     task_soft_time_limit=240,
     task_time_limit=300,
     timezone="UTC",
-    beat_schedule={
-        "reap": {"task": "jobs.reap", "schedule": settings.REAPER_INTERVAL},
-        "report-kek": {"task": "signing.report_kek", "schedule": 60.0, "options": {"queue": "sign"}},
-        "notify": {"task": "notify.run", "schedule": 5.0},
-        "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
-        "prune-notifications": {"task": "notify.prune", "schedule": crontab(hour=2, minute=47)},
-        # Detects within this time that the database was restored under running processes.
-        "check-epoch": {"task": "accounts.check_epoch", "schedule": 60.0},
-        "sweep-storage": {"task": "blobs.sweep", "schedule": 3600.0},
-        # By the clock, so that restarts do not postpone it.
-        "scrub-storage": {"task": "blobs.scrub", "schedule": crontab(hour=3, minute=17)},
-        "recheck-storage": {"task": "blobs.recheck", "schedule": 600.0},
-        "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
-        "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
-        "poll-git": {"task": "sources.poll_due", "schedule": 5.0},
-        "prune-git": {"task": "sources.prune", "schedule": crontab(hour=3, minute=12)},
-        "read-mirrored-docs": {"task": "upstream.read_docs", "schedule": crontab(minute=32)},
-        "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
-        "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
-        "collect-oci": {"task": "oci.collect", "schedule": 3600.0},
-        "link-audit": {"task": "audit.link", "schedule": 60.0},
-        "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
-        "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
-        "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
-        "prune-exchanges": {"task": "accounts.prune_exchanges", "schedule": crontab(hour=2, minute=41)},
-        "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},
-        "prune-configurations": {"task": "modules.prune_configurations", "schedule": crontab(hour=2, minute=57)},
-        "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
-        "index-search": {"task": "releases.index_search", "schedule": 60.0},
-        "show-releases": {"task": "releases.show_due", "schedule": 10.0},
-        "sweep-statements": {"task": "provenance.sweep", "schedule": 30.0},
-        "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
-    },
+    beat_schedule={name: dict(task) for room in rooms() for name, task in room.periodic_tasks.items()},
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
     beat_scheduler="registry_site.backends.beat_schedule:Scheduler",
 )

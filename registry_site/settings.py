@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, generic_classes, logs, version
+from registry_site import env, generic_classes, logs, rooms, version
 
 generic_classes.allow_arguments()
 
@@ -56,22 +56,21 @@ USE_X_FORWARDED_HOST = False
 
 INSTALLED_APPS = [
     "registry_site",
-    "apps.audit",
-    "apps.blobs",
-    "apps.jobs",
-    "apps.accounts",
-    "apps.artifacts",
-    "apps.releases",
-    "apps.signing",
-    "apps.modules",
-    "apps.providers",
-    "apps.notify",
-    "apps.upstream",
-    "apps.sources",
-    "apps.provenance",
+    "apps.audit.room.Audit",
+    "apps.blobs.room.Blobs",
+    "apps.jobs.room.Jobs",
+    "apps.accounts.room.Accounts",
+    "apps.artifacts.room.Artifacts",
+    "apps.releases.room.Releases",
+    "apps.signing.room.Signing",
+    "apps.modules.room.Modules",
+    "apps.providers.room.Providers",
+    "apps.notify.room.Notify",
+    "apps.provenance.room.Provenance",
     "apps.protocol",
     "apps.api",
     "apps.portal",
+    *rooms.without(env.words("LARDER_WITHOUT")),
     "allauth",
     "allauth.account",
     "allauth.mfa",

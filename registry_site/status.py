@@ -5,7 +5,7 @@ they may name hosts. Probes use /readyz.
 """
 
 import platform
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
 
@@ -23,8 +23,8 @@ from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
 from apps.portal.frame.context import larder_version
 from apps.portal.frame.negotiation import wants_json
+from apps.room import Part, all_of, rooms
 from apps.signing import fingerprints
-from registry_site import wiring
 from registry_site.front.front import front
 from registry_site.server import health
 
@@ -32,36 +32,20 @@ from registry_site.server import health
 NEEDED = ("database", "storage")
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
-    """`failure`: what it means that the part is down."""
-
-    title: str
-    purpose: str
-    failure: str
-
-
 STALE = "Clients can install what others have installed within the last hour."
 PARTS = {
-    "database": Words(
+    "database": Part(
         "Database", "Accounts, addresses and releases.", "Only files with a direct link can be downloaded."
     ),
-    "storage": Words("Storage", "The files of modules and providers.", "Files cannot be downloaded or published."),
-    "broker": Words("Broker", "Wakes the workers.", "Publishing takes a few seconds longer."),
-    "worker": Words("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
+    "storage": Part("Storage", "The files of modules and providers.", "Files cannot be downloaded or published."),
+    "broker": Part("Broker", "Wakes the workers.", "Publishing takes a few seconds longer."),
+    "worker": Part("Workers", "Check and sign releases.", "Uploads are accepted and wait for a worker."),
     # Only where there is one.
-    "cache": Words(
-        "Cache", "Counts attempts for rate limits.", "Each process counts separately, so limits are looser."
-    ),
-    "key_service": Words(
+    "cache": Part("Cache", "Counts attempts for rate limits.", "Each process counts separately, so limits are looser."),
+    "key_service": Part(
         "Key service", "Decrypts the registry's signing keys.", "Providers signed by the registry wait."
     ),
-    "upstreams": Words(
-        "Other registries",
-        "Have the providers that are mirrored.",
-        "One does not answer. What is stored is served; what is new waits.",
-    ),
-    "git": Words("Publishing from Git", "Makes releases of tags.", "New tags wait. Uploads are published as usual."),
+    **{name: part for one in rooms() for name, part in one.parts.items()},
 }
 
 
@@ -74,10 +58,9 @@ def status(request: HttpRequest) -> HttpResponse:
     kek = fingerprints.kek_place() if up["database"] else None
     if kek and kek.is_service:
         up["key_service"] = kek.is_answering
-    if up["database"] and (mirrored := wiring.upstream_status()):
-        up["upstreams"] = all(mirrored.values())
-    if up["database"] and (is_publishing := wiring.git_status()) is not None:
-        up["git"] = is_publishing
+    if up["database"]:
+        for part_states in all_of("part_states"):
+            up |= part_states()
     overall = _overall(up)
     stale = front.stale.figures()
     words = PARTS | ({"database": replace(PARTS["database"], failure=STALE)} if "until" in stale else {})

@@ -4,6 +4,7 @@ from django.contrib import admin
 from django.urls import include, path, register_converter
 
 from apps.lib.addresses import Segment
+from apps.room import rooms
 from registry_site import status
 from registry_site.monitoring import page as metrics_page
 from registry_site.server import health
@@ -18,7 +19,7 @@ urlpatterns = [
     path("", include("apps.protocol.urls", namespace="protocol")),
     path("v2", include("apps.oci.urls", namespace="oci")),
     path("api/v1/", include("apps.api.urls", namespace="api")),
-    path("", include("apps.assistants.urls", namespace="assistants")),
+    *(path("", include(name)) for room in rooms() for name in room.root_urls),
     path("admin/", admin.site.urls),
     path("account/", include("apps.portal.people.sign_in")),
     path("", include("apps.portal.urls", namespace="portal")),

@@ -11,16 +11,10 @@ from registry_site.startup import die_with_parent
 die_with_parent.arm()
 use_settings()
 application = TrustedProxyHeaders(import_module("registry_site.server.handler").handler)
-# Apps are loaded. Background writers: token use (D13), downloads (D15), and what is fetched of other registries or
-# held back.
-import_module("apps.accounts.identity.token_usage").start()
-import_module("apps.releases.catalogue.downloads").start()
-import_module("apps.upstream.uses").start()
-import_module("apps.upstream.held_back").start()
+# Apps are loaded. Background writers of the rooms.
+for start in import_module("apps.room").all_of("starts"):
+    start()
 # Counts for /metrics, which all processes of this host share.
 import_module("registry_site.monitoring.sharing").start()
 if settings.TRACES:
     import_module("registry_site.monitoring.tracing").start()
-# Lists of damaged and quarantined digests, for use during a database outage (D6).
-import_module("apps.blobs.care.integrity").start()
-import_module("apps.releases.lifecycle.quarantine").start()

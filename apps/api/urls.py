@@ -5,6 +5,7 @@ from django.http import HttpResponse
 from django.urls import path, re_path
 from rest_framework.request import Request
 
+from apps import room
 from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
@@ -19,8 +20,6 @@ from apps.api.people import (
     trusted_publishers,
     users,
 )
-from apps.api.sources import urls as sources
-from apps.api.upstream import urls as upstream
 from apps.api.versions import (
     approvals,
     attestations,
@@ -78,8 +77,7 @@ urlpatterns = [
     *jobs.urlpatterns,
     *uploads.urlpatterns,
     *audit.urlpatterns,
-    *upstream.urlpatterns,
-    *sources.urlpatterns,
+    *room.urls("api_urls"),
     path("schema", Schema.as_view(), name="schema"),
     re_path(r"", Unknown.as_view()),
 ]

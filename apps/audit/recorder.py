@@ -11,7 +11,7 @@ from apps.audit.kinds import Kind, namespace_of
 from apps.audit.models import AuditEvent
 from apps.lib.text import redaction
 
-# Takes each event in its transaction, filled in by registry_site/wiring.py. The one hook there is.
+# Takes each event in its transaction, filled in by `notify`. The one hook there is.
 outbox: Callable[[AuditEvent], None] | None = None
 
 

@@ -31,7 +31,7 @@ STAGING_LIFETIME = timedelta(hours=24)
 UPLOAD_LINK_LIFETIME = timedelta(minutes=15)
 # Longer than storage takes to delete one object, or to give up.
 REMOVAL = timedelta(minutes=2)
-# The staging keys of bytes that wait for a person, however long: registry_site/wiring.py fills it in.
+# The staging keys of bytes that wait for a person, however long: `releases` fills it in.
 staging_in_use: Callable[[], Iterable[str]] = tuple
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _NUMBER_DIGITS = 12

@@ -1,4 +1,4 @@
-"""Providers of other registries, as both mirror edges serve them; registry_site/wiring.py fills in `others`.
+"""Providers of other registries, as both mirror edges serve them; the room that has them fills in `others`.
 
 The edges must not import the room behind it: without that room Larder serves its own providers alone.
 """

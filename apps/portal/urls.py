@@ -1,5 +1,6 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
+from apps import room
 from apps.portal import api_docs, help_pages, home, publish_script
 from apps.portal.frame import context, reauthentication
 from apps.portal.help import pages as manual
@@ -24,8 +25,6 @@ from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
-from apps.portal.sources import urls as sources
-from apps.portal.upstream import urls as upstream
 from apps.portal.versions import feeds, lifecycle_several
 
 app_name = "portal"
@@ -63,12 +62,11 @@ urlpatterns = [
     *feeds.urlpatterns,
     *webhooks.urlpatterns,
     *trusted_publishers.urlpatterns,
-    *sources.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
-    *upstream.urlpatterns,
+    *room.urls("portal_urls"),
     *modules.urlpatterns,
     *providers.urlpatterns,
     *docs.urlpatterns,

@@ -55,12 +55,12 @@ def families() -> Iterator[Metric]:
 # --- The status page --------------------------------------------------------------------------------------------------
 
 
-def status() -> bool | None:
-    """Return whether workers take what waits; None if no repository is connected.
+def part_states() -> dict[str, bool]:
+    """Tell whether workers take what waits; empty if no repository is connected.
 
     A repository that fails is for its owners: they get a mail, and other repositories are published.
     """
-    return _oldest_wait() < LONG_WAIT if _connected().exists() else None
+    return {"git": _oldest_wait() < LONG_WAIT} if _connected().exists() else {}
 
 
 # --- The check-up -----------------------------------------------------------------------------------------------------

@@ -23,14 +23,15 @@ def ask(repository: GitRepository, actor: Viewer, tag: Tag | None = None) -> Non
         Request.objects.create(repository=repository, tag=tag, user_id=number)
 
 
-def ask_again(job: str, row: GitRepository | Tag, actor: Viewer) -> None:
+def retried(kind: str, row: object, actor: Viewer) -> None:
     """Record who has a job on the repository or the tag tried again (`jobs.queue.retry`), in its transaction."""
     if isinstance(row, Tag):
         ask(row.repository, actor, row)
-    elif job == LISTING:
-        ask(row, actor)
-    else:  # it looks at the repository, or at its server
-        machines.acted(row.user_id, actor, Act.SCANNED)
+    elif isinstance(row, GitRepository):
+        if kind == LISTING:
+            ask(row, actor)
+        else:  # it looks at the repository, or at its server
+            machines.acted(row.user_id, actor, Act.SCANNED)
 
 
 def open_ones(repository: GitRepository) -> list[int]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -73,6 +73,10 @@ def raise_alarm(
     )
     log.warning("upstream_alarm", kind=str(kind), subject=subject, known=dict(known), found=dict(found), url=url)
     return row
+
+
+def open_alarms() -> QuerySet[Alarm]:
+    return Alarm.objects.filter(state=AlarmState.OPEN)
 
 
 def sentence_of(alarm: Alarm) -> str:

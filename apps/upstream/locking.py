@@ -10,7 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -29,7 +29,7 @@ from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockedProvider, LockFile, written
 from apps.lib.mirrored import HostedProvider, LockedVersion
 from apps.lib.net import hostnames
-from apps.lib.provider_constraints import Constraints
+from apps.providers import locked
 from apps.upstream import fetching, policy, servable, upstreams
 from apps.upstream.errors import Refused
 from apps.upstream.lock_requests import Request
@@ -46,21 +46,6 @@ _EXCEPTIONS = "Staff can let one version through, with a reason."
 SIGNED = (Verdict.PINNED, Verdict.FIRST_SEEN)
 
 log = structlog.get_logger("larder.upstream")
-
-
-class OwnHashes(Protocol):
-    def __call__(
-        self,
-        viewer: Viewer,
-        provider: HostedProvider,
-        *,
-        constraints: Constraints,
-        locked: str,
-        platforms: Sequence[str],
-    ) -> LockedVersion: ...
-
-
-own: OwnHashes | None = None  # registry_site/wiring.py fills it in
 
 
 @dataclass(slots=True)
@@ -104,8 +89,8 @@ def own_versions(request: Request, viewer: Viewer) -> dict[HostedProvider, Locke
         try:
             if not is_own(provider):
                 _upstream_for(viewer, provider, request.locks.client)
-            elif own is not None:
-                found[provider] = own(
+            else:
+                found[provider] = locked.hashes_of(
                     viewer,
                     provider,
                     constraints=request.required[provider],

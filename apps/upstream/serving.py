@@ -1,4 +1,4 @@
-"""What the mirror edges ask: `http.mirrors.OtherRegistries` by the rows of this room, as registry_site/wiring.py says.
+"""What the mirror edges ask: `http.mirrors.OtherRegistries` by the rows of this room.
 
 First the gate, then what is known or has to be fetched, then policy. What clients may not install is refused before
 anything is fetched for it, and again when its record is there (`signed only` needs the verdict).

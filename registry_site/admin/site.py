@@ -36,8 +36,8 @@ from apps.provenance.models import Attestation, Statement
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
+from apps.room import rooms
 from apps.signing.models import SigningKey, StatementKey
-from registry_site import wiring
 from registry_site.admin import setup, storage
 from registry_site.admin.tiles import TILES, shown
 
@@ -47,8 +47,7 @@ NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
     ("Releases", (Release, DownloadCount, Statement, Attestation, CleanupRule)),
     ("Modules and providers", (Module, ModuleVersion, Provider, ProviderVersion, Package, SearchDoc)),
     ("People and access", (User, Team, Namespace, Grant, ApiToken, Invitation, GroupMapping)),
-    ("Other registries", wiring.upstream_lists()),
-    ("Git", wiring.git_lists()),
+    *((title, tuple(map(one.get_model, names))) for one in rooms() for title, names in [one.admin_lists] if names),
     ("Keys", (SigningKey, StatementKey)),
     ("Storage", (Blob, Repository, Manifest, Tag, UploadSession, Collection)),
     ("Work", (Job,)),

@@ -23,9 +23,9 @@ from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.models import Release
 from apps.releases.models import State as ReleaseState
+from apps.room import rooms
 from apps.signing import keys
 from apps.signing.models import SigningKey
-from registry_site import wiring
 from registry_site.server import health
 
 # A job that waits longer has no worker, or too few.
@@ -73,6 +73,15 @@ def shown(tiles: Sequence[Tile | State]) -> list[dict[str, Any]]:
     counted = [tile for tile in tiles if isinstance(tile, Tile)]
     counts = iter(bounded_counts(*(tile.rows() for tile in counted)) if counted else ())
     return [tile.shown(next(counts)) if isinstance(tile, Tile) else tile.shown() for tile in tiles]
+
+
+def _of_rooms() -> list[Tile]:
+    """What the installed rooms have looked at."""
+    return [
+        Tile(label, one.get_model(model), one.resolved(rows), query, is_alarm=True)
+        for one in rooms()
+        for label, (model, rows, query) in one.alarm_tiles.items()
+    ]
 
 
 def _list_of(model: type[Model]) -> str:
@@ -168,7 +177,7 @@ TILES: tuple[tuple[str, tuple[Tile | State, ...]], ...] = (
                 is_alarm=True,
             ),
             Tile("Blobs missing or damaged", Blob, _problems, "?problem=any", is_alarm=True),
-            Tile("Open mirror alarms", wiring.MIRROR_ALARM, wiring.open_alarms, "?state__exact=open", is_alarm=True),
+            *_of_rooms(),
             Tile("Keys expired or expiring", SigningKey, keys.due, "?expiry=due", is_alarm=True),
             Tile("Inspected by an older version", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
             Tile(

@@ -29,8 +29,8 @@ from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
 from apps.notify import outbox as notify
 from apps.portal.frame.context import larder_version
+from apps.room import all_of
 from apps.signing.models import SigningKey
-from registry_site import wiring
 from registry_site.celery import app
 from registry_site.front.front import front
 from registry_site.monitoring import process  # noqa: F401  # registers what it tells
@@ -87,7 +87,7 @@ def families() -> Iterator[Metric]:
     if parts["database"] == "ok":
         try:
             ours = (_database(), _queue(), _runs(), _notifications(), _blobs(), _expiries())
-            yield from list(chain(*ours, wiring.metric_families()))
+            yield from list(chain(*ours, *(families() for families in all_of("metric_families"))))
         except (DatabaseError, InterfaceError):
             return  # it has gone since: the next look says so
 

@@ -16,6 +16,7 @@ from django.core import checks
 from django.db import connection
 from django.utils import timezone
 
+from apps import room
 from apps.accounts.access import connections
 from apps.accounts.identity import sealing, tokens
 from apps.accounts.models import Namespace
@@ -210,7 +211,7 @@ def signing_keys() -> Iterator[Finding]:
 
 def stored_secrets() -> Iterator[Finding]:
     """Credentials, secrets of webhooks and second factors: what the secret key encrypts."""
-    outdated = list(sealing.outdated(wiring.SEALED))
+    outdated = list(sealing.outdated(wiring.sealed_columns()))
     closed = [one for one in outdated if one.renewed is None]
     if closed:
         found = f"{len(closed):,} were encrypted with another secret key, the first is {closed[0]}"
@@ -344,9 +345,9 @@ def last_runs() -> Iterator[Finding]:
         yield Finding("backup", OK, f"the last good one was on {backup.good_at:%Y-%m-%d at %H:%M} UTC")
 
 
-def _told_of(part: str) -> Callable[[], Iterator[Finding]]:
+def _told_by_room(part: str, tell: Callable[[], Iterator[tuple[str, str, str]]]) -> Callable[[], Iterator[Finding]]:
     def look() -> Iterator[Finding]:
-        for state, found, hint in wiring.OUTGOING_LOOKS[part]():
+        for state, found, hint in tell():
             yield Finding(part, state, found, hint)
 
     return look
@@ -392,5 +393,5 @@ LOOKS: dict[str, Look] = {
     "stored secrets": Look(stored_secrets, DATABASE),
     "backup": Look(last_runs, DATABASE),
     # By what workers found: nobody is asked now, so that no registry elsewhere is taken for a part of this Larder.
-    **{part: Look(_told_of(part), DATABASE) for part in wiring.OUTGOING_LOOKS},
+    **{part: Look(_told_by_room(part, tell), DATABASE) for part, tell in room.by_key("doctor_looks")},
 }

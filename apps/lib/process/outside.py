@@ -51,7 +51,7 @@ class TooManyWait(Unavailable):
 def _nothing() -> None: ...
 
 
-# Gives the thread's database connection back: registry_site/wiring.py fills it in.
+# Gives the thread's database connection back: `jobs` fills it in.
 give_back: Callable[[], None] = _nothing
 
 

@@ -1,5 +1,5 @@
-"""What other registries have, for the lists and the search of our own providers; registry_site/wiring.py fills in
-`providers`, which none but portal/upstream knows how to find.
+"""What other registries have, for the lists and the search of our own providers; the room that has them fills in
+`providers`.
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Write the search index: one document per module or provider, its words, what is declared in it, and its filters.
 
-Documents that a defect or an older Larder left outdated are rebuilt. registry_site/wiring.py names the refreshers.
+Documents that a defect or an older Larder left outdated are rebuilt. The doors of the kinds name the refreshers.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

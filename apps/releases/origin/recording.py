@@ -89,9 +89,10 @@ def answered(release: Release, viewer: Viewer) -> None:
     took_part(release, people={Part.ANSWER: machines.people_behind(viewer)})
 
 
-def retried(release: Release, viewer: Viewer) -> None:
-    """Record who has the job of a release tried again (`jobs.queue.retry`), in its transaction."""
-    took_part(release, people={Part.RETRY: machines.people_behind(viewer)})
+def retried(kind: str, row: object, viewer: Viewer) -> None:
+    """Record who has the publishing of a release tried again (`jobs.queue.retry`), in its transaction."""
+    if isinstance(row, Release) and kind == f"publish-{row.kind}":
+        took_part(row, people={Part.RETRY: machines.people_behind(viewer)})
 
 
 def took_part(

@@ -15,7 +15,7 @@ class Command(BaseCommand):
 
     def handle(self, **_: Any) -> None:
         resealed = closed = 0
-        for found in sealing.outdated(wiring.SEALED):
+        for found in sealing.outdated(wiring.sealed_columns()):
             if found.renewed is None:
                 closed += 1
                 self.stderr.write(f"{found}: no line of the file opens it.")

@@ -1,13 +1,14 @@
 """`manage.py verify`: each version with its bytes, signature and ledger entry; mirrored packages; or the reverse."""
 
 from argparse import ArgumentParser
+from itertools import chain
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.blobs.care import runs
 from apps.blobs.store import StorageUnavailable
-from registry_site import wiring
+from apps.room import all_of
 from registry_site.operations import verifying
 
 
@@ -47,7 +48,7 @@ class Command(BaseCommand):
     def verify_mirrored(self, sample: int) -> tuple[int, int]:
         """Return how many packages of other registries were checked, and how many are damaged."""
         checked = wrong = 0
-        for name, problems in wiring.verify_mirrored(sample=sample):
+        for name, problems in chain.from_iterable(verify(sample=sample) for verify in all_of("verifications")):
             checked += 1
             wrong += bool(problems)
             for problem in problems:

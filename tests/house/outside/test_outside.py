@@ -15,6 +15,7 @@ from django.urls import URLPattern, URLResolver, get_resolver
 from apps.accounts.access import slots
 from apps.blobs import backends
 from apps.lib.process import outside
+from apps.room import Room, rooms
 from tests.house import sources
 from tests.house.outside import watch
 from tests.house.outside.calls import Calls
@@ -110,11 +111,15 @@ def calls() -> Calls:
 
 @cache
 def roots() -> frozenset[str]:
-    """What a request begins with: the edges, the admin, all views, and what settings and wiring.py name."""
+    """What a request begins with: the edges, the admin, all views, and what settings, wiring.py and doors name."""
     found, names = set(calls().of_modules({*ROOMS, *_views(get_resolver())})), calls().names
     found |= {name for name in calls().edges if ".admin." in f"{names.module_of(name)}."}
     found |= calls().of_modules({"registry_site.wiring"}) & names.functions
-    found |= {names.resolved(text) for text in _texts({name: getattr(settings, name) for name in dir(settings)})}
+    found |= {
+        names.resolved(text)
+        for text in _texts({name: getattr(settings, name) for name in dir(settings)}, "apps.", "registry_site.")
+    }
+    found |= {names.resolved(name) for name in _contributed()}
     # What another function calls begins nothing.
     called = {other for name, others in calls().edges.items() for other in others if other != name}
     return frozenset(name for name in found & calls().edges.keys() - called if not name.startswith(MADE_UP))
@@ -130,12 +135,20 @@ def _views(resolver: URLResolver) -> set[str]:
     return {name for name in found if name.startswith(("apps.", "registry_site."))}
 
 
-def _texts(value: object) -> set[str]:
+def _contributed() -> set[str]:
+    """Return what the doors of the rooms name, except for what operators run by hand."""
+    doors = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)} - {
+        "doctor_looks"
+    }
+    return {f"{one.name}.{text}" for one in rooms() for name in doors for text in _texts(getattr(one, name), "")}
+
+
+def _texts(value: object, *begins: str) -> set[str]:
     if isinstance(value, dict):
-        return {text for one in value.values() for text in _texts(one)}
+        return {text for one in value.values() for text in _texts(one, *begins)}
     if isinstance(value, list | tuple | set):
-        return {text for one in value for text in _texts(one)}
-    return {value} if isinstance(value, str) and value.startswith(("apps.", "registry_site.")) else set()
+        return {text for one in value for text in _texts(one, *begins)}
+    return {value} if isinstance(value, str) and value.startswith(begins) else set()
 
 
 def is_outside(name: str) -> bool:

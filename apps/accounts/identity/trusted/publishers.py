@@ -39,7 +39,7 @@ LONGEST_TEXT = 200
 NO_RULE = frozenset({"sub", "iss", "aud", "exp", "nbf", "iat", "jti"})
 _IN_URL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
-# Tells whether an address of the namespace has a release; by registry_site/wiring.py.
+# Tells whether an address of the namespace has a release: `releases` fills it in.
 address_exists: Callable[[Namespace, str], bool] = lambda namespace, name: False  # noqa: ARG005, E731
 
 

@@ -1,7 +1,7 @@
-from django.apps import AppConfig
+from apps.room import Room
 
 
-class ArtifactsConfig(AppConfig):
+class Artifacts(Room):
     """The label is older than the room: these tables belonged to `oci`. Tables, permissions and the list of
     applied migrations of every installation carry it, so it stays.
     """
@@ -9,3 +9,6 @@ class ArtifactsConfig(AppConfig):
     name = "apps.artifacts"
     label = "oci"
     verbose_name = "OCI"
+
+    periodic_tasks = {"collect-oci": {"task": "oci.collect", "schedule": 3600.0}}
+    namespace_contents = ("repositories.contents_of",)

@@ -1,0 +1,21 @@
+"""What the installed rooms add to pages of others."""
+
+from django import template
+from django.template import Context
+
+from apps.room import MenuEntry, rooms
+
+register = template.Library()
+
+
+@register.simple_tag(takes_context=True)
+def room_entries(context: Context, menu: str) -> list[MenuEntry]:
+    """The entries of `staff_menu` or `namespace_menu` that the reader may follow."""
+    entries = [entry for room in rooms() for entry in getattr(room, menu)]
+    return [entry for entry in entries if not entry.permission or entry.permission in context["perms"]]
+
+
+@register.simple_tag
+def publishing_asides() -> list[str]:
+    """The templates of further ways to publish, beside the form."""
+    return [room.publishing_aside for room in rooms() if room.publishing_aside]

@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ProvenanceConfig(AppConfig):
-    name = "apps.provenance"

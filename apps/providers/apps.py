@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ProvidersConfig(AppConfig):
-    name = "apps.providers"

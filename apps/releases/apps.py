@@ -1,5 +1,0 @@
-from django.apps import AppConfig
-
-
-class ReleasesConfig(AppConfig):
-    name = "apps.releases"

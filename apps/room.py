@@ -1,0 +1,132 @@
+"""The door of each room: all that it contributes to the others.
+
+The core and `registry_site` ask the installed rooms, and name none of `apps/contrib`. A door is read before models are
+loaded: it names what it contributes by dotted names, which are resolved when somebody asks.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pkgutil import resolve_name
+from typing import Any
+
+from django.apps import AppConfig, apps
+
+# Dotted, below the room's own package: `hooks.SEALED`.
+Name = str
+Names = tuple[Name, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of Larder on /status. `failure`: what it means that the part is down."""
+
+    title: str
+    purpose: str
+    failure: str
+
+
+@dataclass(frozen=True, slots=True)
+class MenuEntry:
+    """A link of a menu. `route` is the name of a URL, which takes the namespace in the menu of one.
+
+    `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
+    about publishing say of it.
+    """
+
+    label: str
+    route: str
+    icon: str = ""
+    key: str = ""
+    permission: str = ""
+    offer: str = ""
+
+
+class Room(AppConfig):
+    # --- Routes and pages. Whole names of modules with `urlpatterns`; those of the root have an `app_name`.
+    root_urls: tuple[str, ...] = ()
+    api_urls: tuple[str, ...] = ()
+    portal_urls: tuple[str, ...] = ()
+    staff_menu: tuple[MenuEntry, ...] = ()
+    # The pages of a namespace for its owners and publishers.
+    namespace_menu: tuple[MenuEntry, ...] = ()
+    # A template beside the form that publishes: another way.
+    publishing_aside = ""
+
+    # --- Work
+    # Entries of Celery's beat schedule.
+    periodic_tasks: Mapping[str, Mapping[str, Any]] = {}
+    # Start the background writers of a process that answers requests.
+    starts: Names = ()
+    # Queues that need a worker only while one of these functions says so.
+    queue_needs: Mapping[str, Name] = {}
+    # `targets.Source` by the kinds of jobs.
+    job_targets: Names = ()
+    # By the first word of a source of work, such as a list that is kept elsewhere: what to do when work of it ends.
+    job_refills: Mapping[str, Name] = {}
+    # Told who had a job tried again: `retried(kind, row, viewer)`.
+    retries: Names = ()
+
+    # --- People and namespaces
+    # `sealing.Column`: what is encrypted under the secret key, and must be again before a line of its file is removed.
+    sealed_columns: Names = ()
+    created_by_tokens: Names = ()
+    # What people connect to namespaces, and would leave behind there; and the secrets that they know.
+    connections: Names = ()
+    known_secrets: Names = ()
+    # Describe what it has in a namespace; end what it has in one that is deleted.
+    namespace_contents: Names = ()
+    namespace_endings: Names = ()
+
+    # --- Releases and their bytes
+    # Conditions of blobs and manifests that it refers to without a foreign key.
+    blob_references: Names = ()
+    manifest_references: Names = ()
+    # What follows a publication, and goes with a purge, in the transaction of each.
+    after_publication: Names = ()
+    purges: Names = ()
+    # Bytes that count to a namespace, beside those of its versions.
+    stored_bytes: Names = ()
+    # How a kind of release refreshes its search document.
+    search_refreshers: Mapping[str, Name] = {}
+
+    # --- Operators
+    # The title of a group in the admin, and its models.
+    admin_lists: tuple[str, Names] = ("", ())
+    # Tiles of what must be looked at: the model, what returns its rows, and the query of the list that shows them.
+    alarm_tiles: Mapping[str, tuple[Name, Name, str]] = {}
+    # Parts of /status, and what says which are in use and whether they answer.
+    parts: Mapping[str, Part] = {}
+    part_states: Names = ()
+    # Yield state ("ok", "warn", "fail"), what was found, and a hint.
+    doctor_looks: Mapping[str, Name] = {}
+    metric_families: Names = ()
+    # Yield each stored package with the problems of its bytes.
+    verifications: Names = ()
+
+    def resolved(self, name: Name) -> Any:
+        return resolve_name(f"{self.name}.{name}")
+
+
+def rooms() -> list[Room]:
+    return [config for config in apps.get_app_configs() if isinstance(config, Room)]
+
+
+def all_of(contribution: str) -> tuple[Any, ...]:
+    """Return what the rooms contribute of a kind, in the order of their installation."""
+    return tuple(room.resolved(name) for room in rooms() for name in getattr(room, contribution))
+
+
+def by_key(contribution: str) -> Iterator[tuple[str, Any]]:
+    for room in rooms():
+        for key, name in getattr(room, contribution).items():
+            yield key, room.resolved(name)
+
+
+def urls(contribution: str) -> list[Any]:
+    return [
+        pattern
+        for room in rooms()
+        for name in getattr(room, contribution)
+        for pattern in import_module(name).urlpatterns
+    ]

@@ -1,0 +1,107 @@
+"""The doors of the rooms: each name at a door leads somewhere, and a room can be left out"""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.apps import apps
+
+from apps.room import Room, rooms
+from registry_site.rooms import INSTALLED_ROOMS
+from tests.programs import CHECKOUT
+from tests.rows import for_each_row
+
+LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
+# Contributions that are no names below the room.
+OTHERS = {
+    "root_urls",
+    "api_urls",
+    "portal_urls",
+    "staff_menu",
+    "namespace_menu",
+    "periodic_tasks",
+    "admin_lists",
+    "parts",
+}
+LEFT_OUT = """
+import django
+django.setup()
+from django.core.management import call_command
+from django.template.loader import get_template
+from django.urls import NoReverseMatch, Resolver404, resolve, reverse
+from registry_site import celery
+call_command("check")
+call_command("makemigrations", check=True, dry_run=True, verbosity=0)
+for path in ("/", "/api/v1/search", reverse("portal:publish")):
+    resolve(path)
+tabs = get_template("portal/namespaces/tabs.html").render({"namespace": {"name": "acme"}, "may_manage": True})
+assert "Settings" in tabs, tabs
+for gone in sys.argv[1:]:
+    try:
+        print("still there:", reverse(gone, args=["acme"] if "git" in gone else []))
+    except NoReverseMatch:
+        pass
+"""
+
+
+def test_every_name_at_a_door_leads_to_something():
+    for room in rooms():
+        for name in LISTS - OTHERS - {"alarm_tiles"}:
+            said = getattr(room, name)
+            for one in said.values() if isinstance(said, dict) else said:
+                assert room.resolved(one), f"{room.name}: {name}: {one}"
+        for model, rows, query in room.alarm_tiles.values():
+            assert room.get_model(model)
+            assert callable(room.resolved(rows))
+            assert query.startswith("?")
+        for model in room.admin_lists[1]:
+            assert room.get_model(model)
+
+
+def test_only_what_every_larder_has_is_installed_by_name():
+    own = {config.name for config in apps.get_app_configs() if config.name.startswith("apps.")}
+
+    assert {path.rsplit(".", 2)[0] for path in INSTALLED_ROOMS.values()} < own
+
+
+@pytest.mark.slow
+@for_each_row(
+    ("left_out", "gone"),
+    [
+        ("assistants", ["assistants:mcp"]),
+        ("git", ["portal:git-repositories"]),
+        ("mirror", ["portal:mirror"]),
+    ],
+)
+def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):
+    (tmp_path / "secret_key").write_text("only-for-tests-" + "x" * 50)
+    chosen = {
+        "LARDER_WITHOUT": left_out,
+        "LARDER_DATA_DIR": str(tmp_path),
+        "DJANGO_SETTINGS_MODULE": "registry_site.settings",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", f"import sys\n{LEFT_OUT}", *gone],
+        env=os.environ | chosen,
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, "still there" in done.stdout) == (0, False), done.stdout + done.stderr
+
+
+def test_an_unknown_room_is_named():
+    done = subprocess.run(
+        [sys.executable, "manage.py", "check"],
+        env=os.environ | {"LARDER_WITHOUT": "kitchen"},
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert done.returncode != 0
+    assert "LARDER_WITHOUT='kitchen': expected some of mirror, git, assistants" in done.stderr
