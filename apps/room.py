@@ -2,6 +2,8 @@
 
 The core and `registry_site` ask the installed rooms, and name none of `apps/contrib`. A door is read before models are
 loaded: it names what it contributes by dotted names, which are resolved when somebody asks.
+
+A room that is left out (`LARDER_WITHOUT`) contributes no more than what keeps its rows and their bytes safe: they stay.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,6 +13,7 @@ from pkgutil import resolve_name
 from typing import Any
 
 from django.apps import AppConfig, apps
+from django.conf import settings
 
 # Dotted, below the room's own package: `hooks.SEALED`.
 Name = str
@@ -40,6 +43,14 @@ class MenuEntry:
     key: str = ""
     permission: str = ""
     offer: str = ""
+
+
+# What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
+# the people and namespaces that they belong to.
+ALWAYS = {
+    *("sealed_columns", "created_by_tokens", "connections", "known_secrets", "namespace_contents", "namespace_endings"),
+    *("blob_references", "manifest_references", "purges", "stored_bytes", "job_targets"),
+}
 
 
 class Room(AppConfig):
@@ -104,21 +115,25 @@ class Room(AppConfig):
     # Yield each stored package with the problems of its bytes.
     verifications: Names = ()
 
+    def connect(self) -> None:
+        """Fill in what a room below asks of this one alone. Called once, when all are loaded."""
+
     def resolved(self, name: Name) -> Any:
         return resolve_name(f"{self.name}.{name}")
 
 
-def rooms() -> list[Room]:
-    return [config for config in apps.get_app_configs() if isinstance(config, Room)]
+def rooms(contribution: str = "") -> list[Room]:
+    """Return those that contribute this, in the order of their installation."""
+    found = [config for config in apps.get_app_configs() if isinstance(config, Room)]
+    return [one for one in found if contribution in ALWAYS or one.name not in settings.ROOMS_LEFT_OUT]
 
 
 def all_of(contribution: str) -> tuple[Any, ...]:
-    """Return what the rooms contribute of a kind, in the order of their installation."""
-    return tuple(room.resolved(name) for room in rooms() for name in getattr(room, contribution))
+    return tuple(room.resolved(name) for room in rooms(contribution) for name in getattr(room, contribution))
 
 
 def by_key(contribution: str) -> Iterator[tuple[str, Any]]:
-    for room in rooms():
+    for room in rooms(contribution):
         for key, name in getattr(room, contribution).items():
             yield key, room.resolved(name)
 

@@ -1,6 +1,6 @@
 """The rooms that can be left out (`LARDER_WITHOUT`). Nothing else outside of them names them."""
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from importlib.util import find_spec
 
 from django.core.exceptions import ImproperlyConfigured
@@ -12,9 +12,16 @@ INSTALLED_ROOMS = {
 }
 
 
-def without(left_out: Iterable[str]) -> list[str]:
-    """Return the applications of the rooms that are here and not left out."""
-    names = set(left_out)
-    if unknown := names - INSTALLED_ROOMS.keys():
-        raise ImproperlyConfigured(f"LARDER_WITHOUT={min(unknown)!r}: expected some of {', '.join(INSTALLED_ROOMS)}")
-    return [path for name, path in INSTALLED_ROOMS.items() if name not in names and find_spec(path.rsplit(".", 2)[0])]
+def installed() -> list[str]:
+    """Return their applications; a copy of the tree may lack some."""
+    return [path for path in INSTALLED_ROOMS.values() if find_spec(_package_of(path))]
+
+
+def left_out(names: Collection[str]) -> frozenset[str]:
+    if unknown := sorted({*names} - INSTALLED_ROOMS.keys()):
+        raise ImproperlyConfigured(f"LARDER_WITHOUT={unknown[0]!r}: expected some of {', '.join(INSTALLED_ROOMS)}")
+    return frozenset(_package_of(INSTALLED_ROOMS[name]) for name in names)
+
+
+def _package_of(application: str) -> str:
+    return application.rsplit(".", 2)[0]

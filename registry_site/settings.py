@@ -54,6 +54,7 @@ WSGI_APPLICATION = "registry_site.wsgi.application"
 APPEND_SLASH = False
 USE_X_FORWARDED_HOST = False
 
+ROOMS_LEFT_OUT = rooms.left_out(env.words("LARDER_WITHOUT"))
 INSTALLED_APPS = [
     "registry_site",
     "apps.audit.room.Audit",
@@ -70,7 +71,7 @@ INSTALLED_APPS = [
     "apps.protocol",
     "apps.api",
     "apps.portal",
-    *rooms.without(env.words("LARDER_WITHOUT")),
+    *rooms.installed(),
     "allauth",
     "allauth.account",
     "allauth.mfa",

@@ -33,6 +33,8 @@ def connect() -> None:
     got_request_exception.connect(_log_defect, dispatch_uid="larder-defects")
     # The first password, shown at each start, is no longer needed.
     user_logged_in.connect(first_run.forget_password, dispatch_uid="larder-first-password")
+    for one in room.rooms():
+        one.connect()
     references.checks = room.all_of("blob_references")
     namespace_deletion.contents_checks = room.all_of("namespace_contents")
     namespace_deletion.endings = room.all_of("namespace_endings")

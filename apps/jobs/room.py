@@ -12,7 +12,7 @@ class Jobs(Room):
         "prune-jobs": {"task": "jobs.prune", "schedule": crontab(hour=2, minute=27)},
     }
 
-    def ready(self) -> None:
+    def connect(self) -> None:
         from apps.jobs import database_availability
         from apps.lib.process import outside
 

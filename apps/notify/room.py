@@ -15,7 +15,7 @@ class Notify(Room):
     created_by_tokens = ("webhooks.CREATED_BY_TOKENS",)
     connections = ("webhooks.CONNECTIONS",)
 
-    def ready(self) -> None:
+    def connect(self) -> None:
         from apps.audit import recorder
         from apps.notify import outbox
 

@@ -21,7 +21,7 @@ class Releases(Room):
     retries = ("origin.recording.retried",)
     blob_references = ("lifecycle.release_blobs.referenced_by_release",)
 
-    def ready(self) -> None:
+    def connect(self) -> None:
         from apps.accounts.identity.trusted import publishers
         from apps.blobs import store
         from apps.releases.catalogue import reading

@@ -41,7 +41,7 @@ class Git(Room):
     doctor_looks = {"git": "health.programs", "git repositories": "health.repositories"}
     metric_families = ("health.families",)
 
-    def ready(self) -> None:
+    def connect(self) -> None:
         from apps.sources import registry_modules
         from apps.upstream import exceptions
 

@@ -45,7 +45,7 @@ class Mirror(Room):
     metric_families = ("health.families",)
     verifications = ("verification.verify",)
 
-    def ready(self) -> None:
+    def connect(self) -> None:
         from apps.http import mirrors
         from apps.portal.frame import elsewhere
         from apps.portal.upstream import providers

@@ -7,10 +7,13 @@ import sys
 import pytest
 from django.apps import apps
 
-from apps.room import Room, rooms
-from registry_site.rooms import INSTALLED_ROOMS
+from apps.blobs import store
+from apps.blobs.models import Blob
+from apps.room import ALWAYS, Room, all_of, by_key, rooms
+from registry_site.rooms import INSTALLED_ROOMS, left_out
 from tests.programs import CHECKOUT
 from tests.rows import for_each_row
+from tests.upstream import documented
 
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
 # Contributions that are no names below the room.
@@ -91,6 +94,19 @@ def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):
     )
 
     assert (done.returncode, "still there" in done.stdout) == (0, False), done.stdout + done.stderr
+
+
+@pytest.mark.both
+@pytest.mark.django_db
+def test_what_a_room_that_is_left_out_has_stored_stays_safe(settings):
+    package = documented.package()
+    everything = {name: all_of(name) for name in ALWAYS}
+    settings.ROOMS_LEFT_OUT = left_out(INSTALLED_ROOMS)
+
+    assert not store.remove(package.blob.digest)
+    assert package.blob.digest in {blob.digest for blob in Blob.objects.all()}
+    assert {name: all_of(name) for name in ALWAYS} == everything
+    assert "upstreams" not in dict(by_key("doctor_looks"))
 
 
 def test_an_unknown_room_is_named():
