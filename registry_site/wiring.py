@@ -47,7 +47,7 @@ from apps.providers.signatures import requests, resigning
 from apps.releases.catalogue import indexing, reading
 from apps.releases.lifecycle import purging, release_blobs, verification
 from apps.releases.models import Kind, Release
-from apps.releases.origin import recording
+from apps.releases.origin import other_registries, recording
 from apps.releases.publishing import pipeline, quotas, staging
 from apps.signing import keys, statement_keys
 from apps.signing.models import SignatureRequest, SigningKey, StatementKey
@@ -56,17 +56,17 @@ from apps.sources import (
     credentials,
     hooks,
     host_scanning,
+    places,
     previewing,
     queueing,
-    registry_modules,
     requesting,
 )
 from apps.sources import health as git_health
 from apps.sources import syncing as git_syncing
 from apps.sources.models import GitRepository, Tag
 from apps.upstream import docs as mirrored_docs
-from apps.upstream import exceptions, locking, serving, syncing, upstreams, working
 from apps.upstream import health as upstream_health
+from apps.upstream import locking, offering, serving, syncing, upstreams, working
 from apps.upstream import verification as upstream_verification
 from apps.upstream.models import (
     KeyPin,
@@ -170,8 +170,8 @@ def connect() -> None:
     pipeline.afterwards = (statements.request, guard.compare_later)
     # Hashes of our own providers, for lock files.
     locking.own = locked.hashes_of
-    # Versions of other registries' modules, which may be let through.
-    exceptions.listed_version = registry_modules.listed_version
+    # Modules of other registries, between the room that reads registries and the one that publishes from Git.
+    other_registries.modules, other_registries.listed_version = offering.Modules(), places.listed_version
     # Only while a registry is mirrored, or a repository is connected.
     queues.is_needed = {upstream_health.QUEUE: lambda: upstream_health.is_used() or connecting.is_used()}
     # How each kind refreshes its search documents.

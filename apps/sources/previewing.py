@@ -18,18 +18,9 @@ from apps.lib.git.refs import Ref
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving
-from apps.sources import (
-    host_scanning,
-    judging,
-    locating,
-    locking,
-    looking,
-    registry_modules,
-    rulebook,
-    scanning,
-)
+from apps.sources import exchanges, host_scanning, judging, locking, looking, places, rulebook
 from apps.sources.judging import Judged
-from apps.sources.models import Forge, GitRepository, Tag, Verdict
+from apps.sources.models import POLICY, GitRepository, Tag, Verdict
 from apps.sources.rulebook import CheckedRule
 
 JOB = "preview-git"
@@ -153,14 +144,13 @@ def _empty() -> dict[str, Any]:
 
 def _seen(repository: GitRepository, asked: list[dict[str, str]] | None) -> dict[str, Any]:
     """Raises GitFailed."""
-    is_registry = repository.forge == Forge.REGISTRY
-    found = registry_modules.preview(repository) if is_registry else scanning.scanned(repository)
+    found = places.of(repository).scanned()
     own = [rule.as_json() for rule in rulebook.of(repository)]
     rules = asked if asked is not None else own or found["suggested"]
     repository.preview = {**_empty(), **found}
     try:
         rows = looking.newest([_rule(rule) for rule in rules], planned(repository, rules))
-        looks = looking.into(repository, rows, looking.Budget())
+        looks = looking.into(repository, rows, exchanges.Budget())
     except judging.TooManyVersions:  # as everyone who reads the preview is told
         rows, looks = [], []
     checked = {"rules": rules, "looks": looks, "unchecked": len(rows) - len(looks)}
@@ -176,7 +166,7 @@ class _Plan:
     """Says what would become of each tag, from what is known without fetching it: releases, and earlier looks."""
 
     def __init__(self, repository: GitRepository, refs: Mapping[str, Mapping[str, Any]], modules: set[str]) -> None:
-        self._repository, self._refs = repository, refs
+        self._repository, self._place, self._refs = repository, places.of(repository), refs
         preview = repository.preview or {}
         are_current = preview.get("submodules") == repository.submodules
         self._looks = {looking.key_of(look): look for look in preview.get("looks", []) if are_current}
@@ -209,14 +199,15 @@ class _Plan:
 
     def _of_version(self, ref: Mapping[str, Any], one: Judged) -> dict[str, Any]:
         """Of a tag that the rules make a version of: what differs from its being published."""
-        tag = Tag(repository=self._repository, name=ref["tag"], module=one.module, commit=ref["commit"])
+        columns = {"module": one.module, "folder": one.folder, "commit": ref["commit"]}
+        tag = Tag(repository=self._repository, name=ref["tag"], **columns)
         other = self._taken.get((one.module, one.sort_key))
         is_own = (tag.name, tag.module) in self._made
-        if is_own or (other is not None and _is_made_of(tag, one, other)):
+        if is_own or (other is not None and self._is_made(tag, other)):
             self._first.setdefault((one.module, one.sort_key), tag.name)
             return {"verdict": "published", "reason": _MADE}
         if ref.get("held"):  # by the policy of another registry
-            return {"verdict": "ignored", "code": registry_modules.POLICY, "reason": ref["held"]}
+            return {"verdict": "ignored", "code": POLICY, "reason": ref["held"]}
         if other is not None and other.state != State.RECEIVING:  # one that arrives may still fail
             problem = reserving.refusal_of(other)
             return {"verdict": "refused", "code": problem.code, "reason": f"{problem} {problem.hint}".strip()}
@@ -229,12 +220,6 @@ class _Plan:
             return {}
         return {name: look[name] for name in ("verdict", "code", "reason")} | {"is_checked": True}
 
-
-def _is_made_of(tag: Tag, one: Judged, release: Release) -> bool:
-    """Whether publishing would find that this release was made of the tag's commit already."""
-    origin = getattr(release, "origin", None)
-    if origin is None or origin.way != Way.GIT:
-        return False
-    if tag.repository.forge == Forge.REGISTRY:  # its commit is known once it was fetched
-        return locating.is_of(tag, origin.facts)
-    return locating.is_from(tag, origin.facts) and release.folder == one.folder
+    def _is_made(self, tag: Tag, release: Release) -> bool:
+        origin = getattr(release, "origin", None)
+        return origin is not None and origin.way == Way.GIT and self._place.is_made(tag, release)

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES
-from apps.lib.git import checkouts, remotes, tar_files
+from apps.lib.git import checkouts, tar_files
 from apps.lib.git.access import Access, GitFailed
 from apps.lib.git.refs import Ref
+from apps.lib.git.remotes import Remote
 from apps.lib.versions import sort_key
-from apps.sources import credentials, exchanges, host_scanning, looking, module_folders, refusals, suggesting
-from apps.sources.locating import Source
+from apps.sources import exchanges, module_folders, refusals, suggesting
+from apps.sources.exchanges import Budget, Source
 from apps.sources.models import GitRepository
 from apps.sources.module_folders import Folder
 
@@ -21,10 +22,8 @@ MAX_READ = 4
 FEW_FILES = 8
 
 
-def scanned(repository: GitRepository) -> dict[str, Any]:
-    """Raises GitFailed."""
-    host_scanning.pin_first(repository)
-    remote, access = remotes.parse(repository.url), credentials.access_of(repository)
+def scanned(repository: GitRepository, remote: Remote, access: Access) -> dict[str, Any]:
+    """Return what `places.Place.scanned` says. Raises GitFailed."""
     listing = exchanges.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
     name = remote.name.rpartition("/")[2]
@@ -48,7 +47,7 @@ class _Folders:
     """Finds the folders with modules. `name`: the last part of the repository's."""
 
     repository: GitRepository
-    remote: remotes.Remote
+    remote: Remote
     access: Access
     name: str
     texts: dict[str, bytes] = field(default_factory=dict)  # beginnings of configurations
@@ -71,7 +70,7 @@ class _Folders:
                 raise
             newest = None
             self._read(None)
-        read, budget = {newest.commit} if newest else set(), looking.Budget()
+        read, budget = {newest.commit} if newest else set(), Budget()
         for tag in suggesting.unexplained(self._found(), by_name, self.name) if newest else ():
             ref = by_name[tag]
             if len(read) >= MAX_READ or budget.is_over:
@@ -85,12 +84,12 @@ class _Folders:
     def _found(self) -> list[Folder]:
         return module_folders.found(self.paths, self.name, lambda path: self.texts.get(path, b""))
 
-    def _read(self, ref: Ref | None, budget: looking.Budget | None = None) -> None:
+    def _read(self, ref: Ref | None, budget: Budget | None = None) -> None:
         """Add the folders that no commit before had. Of HEAD without a ref."""
         where, commit_id = (f"refs/tags/{ref.name}", ref.commit) if ref else ("HEAD", "")
-        source = Source(self.remote, self.access, where, commit_id, "")
+        source = Source(self.remote, self.access, where, commit_id, self.repository.forge)
         known = {path.rpartition("/")[0] for path in self.paths}
-        with looking.fetched(self.repository, source, budget) as commit:
+        with exchanges.fetched(self.repository, source, budget) as commit:
             # Links and submodules are no configurations.
             files = (entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755))
             paths = [path for path in files if path.rpartition("/")[0] not in known]
