@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import QuerySet
 from django.urls import reverse
@@ -25,8 +24,7 @@ from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.git import host_keys, remotes
 from apps.lib.git.remotes import Remote
-from apps.lib.net import addresses
-from apps.sources import credentials, forges, hooks, host_scanning, locking, registry_modules, rulebook, syncing
+from apps.sources import credentials, forges, hooks, host_scanning, locking, places, rulebook, syncing
 from apps.sources.models import Forge, GitRepository, Submodules, Tag, Verdict
 
 MAX_REPOSITORIES = 200
@@ -72,15 +70,11 @@ def connect(
     """
     if forge and forge not in Forge.values:
         raise Invalid(f"The forge is {forge[:40]!r}.", hint=f"Forges are {', '.join(Forge.values)}.")
-    module = registry_modules.asked_for(url, forge)
-    if module is not None:
-        registry_modules.check_credential(credential)
-        forge = Forge.REGISTRY
-    remote = _server_of(url) if module is None else registry_modules.remote_of(module, actor)
-    forge = forge or forges.guessed(remote)
+    forge, remote = places.named(url, forge, actor)
     remote = remote if forge == Forge.GIT else remote.rooted
-    found_rules = rulebook.checked(rules) if module is None else registry_modules.rules_of(module, rules)
-    kind, facts, secret = credentials.checked(remote.scheme, credential)
+    place = places.of(GitRepository(namespace=namespace, url=remote.url, forge=forge))
+    found_rules = place.checked_rules(rules)
+    kind, facts, secret = place.checked_credential(credential)
     hook_id, hook_secret = hooks.new_id(), hooks.new_secret()
     draft = GitRepository(
         namespace=namespace,
@@ -124,12 +118,11 @@ def change(
         columns |= _columns_of(wanted)
         said["submodules"] = wanted
     if "credential" in changes:
-        _check_credential(repository, changes["credential"])
-        kind, facts, secret = credentials.checked(remotes.parse(repository.url).scheme, changes["credential"])
+        kind, facts, secret = places.of(repository).checked_credential(changes["credential"])
         sealed = credentials.seal(secret, repository.hook_id)
         columns |= {"credential": kind, "credential_facts": facts, "sealed_credential": sealed}
         said["credential_kind"] = kind
-    found_rules = _checked_rules(repository, changes["rules"]) if "rules" in changes else None
+    found_rules = places.of(repository).checked_rules(changes["rules"]) if "rules" in changes else None
     if found_rules is not None:
         said["rules"] = [rule.as_json() for rule in found_rules]
     with transaction.atomic():
@@ -152,7 +145,7 @@ def change(
 def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     """Return the new secret, which is shown once. The old one ends at once."""
     row = _required_of_owner(repository, actor)
-    if row.forge == Forge.REGISTRY:
+    if row.forge in forges.WITHOUT_WEBHOOKS:
         raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
     secret = hooks.new_secret()
     row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
@@ -240,14 +233,6 @@ def repository_of(namespace: Namespace, number: int) -> GitRepository:
     return found
 
 
-def _server_of(url: str) -> Remote:
-    """Raises Invalid, also for an address that would never be called. Registries are called where operators allow."""
-    remote = remotes.parse(url)
-    hint = f"Use the public name of the server, or ask an operator for {credentials.SETTING}."
-    addresses.check_literal(remote.parts, settings.SOURCES.allow, hint=hint)
-    return remote
-
-
 @transaction.atomic
 def _create(draft: GitRepository, remote: Remote, found: list[rulebook.CheckedRule], actor: Viewer) -> GitRepository:
     row = connections.lock_as_owner(draft.namespace, actor)
@@ -286,17 +271,6 @@ def _required_of_owner(repository: GitRepository, actor: Viewer) -> GitRepositor
     connections.changed(CONNECTIONS.kind, row.pk, actor)
     machines.acted(row.user_id, actor, Act.CHANGED)
     return row
-
-
-def _check_credential(repository: GitRepository, given: Mapping[str, Any] | None) -> None:
-    if repository.forge == Forge.REGISTRY:
-        registry_modules.check_credential(given)
-
-
-def _checked_rules(repository: GitRepository, given: Iterable[Mapping[str, Any]]) -> list[rulebook.CheckedRule]:
-    if repository.forge == Forge.REGISTRY:
-        return registry_modules.rules_of(registry_modules.module_of(repository), given)
-    return rulebook.checked(given)
 
 
 def _identity(remote: Remote) -> tuple[str, str]:

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 
 import structlog
 
@@ -11,10 +12,47 @@ from apps.lib.git.access import Access, GitFailed, Limits
 from apps.lib.git.checkouts import Commit
 from apps.lib.git.refs import Listing
 from apps.lib.git.remotes import Remote
+from apps.sources.models import GitRepository, Submodules
 
 DONE = "done"
+# For all tags of a preview, after its first fetch.
+MAX_SECONDS = 60.0
+MAX_BYTES = Limits().pack_bytes
 
 log = structlog.get_logger("larder.sources")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """`ref`: what is fetched, such as refs/tags/v1.0.0 or a commit id. `commit`: what it must be, if that is known.
+
+    Of a version of another registry, `registry` is its address there with the version, and `folder` what the registry
+    names; for all else the rules name the folder.
+    """
+
+    remote: Remote
+    access: Access
+    ref: str
+    commit: str
+    forge: str
+    folder: str = ""
+    registry: str = ""
+
+
+@dataclass
+class Budget:
+    """What the fetches of a preview may still take."""
+
+    until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
+    left_bytes: int = MAX_BYTES
+
+    @property
+    def seconds(self) -> float:
+        return self.until - time.monotonic()
+
+    @property
+    def is_over(self) -> bool:
+        return self.seconds <= 0 or self.left_bytes <= 0
 
 
 def listed(repository_id: int, remote: Remote, access: Access) -> Listing:
@@ -40,22 +78,19 @@ def listed(repository_id: int, remote: Remote, access: Access) -> Listing:
 
 
 @contextmanager
-def fetched(
-    repository_id: int,
-    remote: Remote,
-    access: Access,
-    *,
-    ref: str,
-    expected: str = "",
-    submodules: bool = False,
-    limits: Limits | None = None,
-) -> Iterator[Commit]:
+def fetched(repository: GitRepository, source: Source, budget: Budget | None = None) -> Iterator[Commit]:
     """As `checkouts.fetched`. What the caller does meanwhile does not count; a refusal of its own is `done`."""
     outcome, size, began = "error", 0, time.monotonic()
     seconds = None
     try:
-        limits = limits or Limits()
-        with checkouts.fetched(remote, access, limits, ref=ref, expected=expected, submodules=submodules) as commit:
+        with checkouts.fetched(
+            source.remote,
+            source.access,
+            Limits() if budget is None else Limits(seconds=max(1.0, budget.seconds)),
+            ref=source.ref,
+            expected=source.commit,
+            submodules=repository.submodules == Submodules.FETCH,
+        ) as commit:
             outcome = DONE
             try:
                 yield commit
@@ -67,9 +102,9 @@ def fetched(
     finally:
         log.info(
             "git_fetch",
-            repository=repository_id,
-            url=remote.url,
-            ref=ref,
+            repository=repository.pk,
+            url=source.remote.url,
+            ref=source.ref,
             seconds=round(time.monotonic() - began if seconds is None else seconds, 3),
             bytes=size,
             outcome=outcome,

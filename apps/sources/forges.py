@@ -59,7 +59,7 @@ def guessed(remote: Remote) -> Forge:
 
 def page_of(forge: str, remote: Remote) -> str:
     """Return the repository's page, without a slash at its end; empty for a plain Git server and a registry."""
-    if forge in (Forge.GIT, Forge.REGISTRY):
+    if not VENDORS[Forge(forge)].commit:
         return ""
     host, name = _SSH_HOSTS.get(remote.host, remote.host), remote.name
     if forge == Forge.AZURE:
@@ -373,3 +373,4 @@ VENDORS = {
         key="A module of another registry takes no credential: operators set the registry's token on its upstream.",
     ),
 }
+WITHOUT_WEBHOOKS = tuple(forge for forge, vendor in VENDORS.items() if not vendor.signed_by)

@@ -106,7 +106,7 @@ def _repository_of(hook_id: str, address: str) -> GitRepository:
     found = None
     if 0 < len(hook_id) <= MAX_ID_CHARACTERS:
         repositories = GitRepository.objects.filter(ended_at=None, namespace__deleted_at=None)
-        repositories = repositories.exclude(forge=Forge.REGISTRY)  # which sends none
+        repositories = repositories.exclude(forge__in=forges.WITHOUT_WEBHOOKS)
         found = repositories.select_related("namespace").filter(hook_id=hook_id).first()
     if found is None:
         throttling.count(throttling.by_address("tokens", address))

@@ -24,6 +24,14 @@ class TooManyVersions(Invalid):
     code = "too_many_versions"
 
 
+class Decided(Exception):
+    """The version is not published, or not yet. `found`: the commit that it has now, if that is another one."""
+
+    def __init__(self, verdict: Verdict, code: str, text: str, *, found: str = "") -> None:
+        super().__init__(text)
+        self.verdict, self.code, self.found = verdict, code, found
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """`module` is empty for a tag that fits no rule. `verdict`: waiting, ignored or refused; of another registry's

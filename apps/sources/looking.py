@@ -4,11 +4,8 @@ Of each rule one tag is looked into, the newest that would be published. Each co
 examine an archive, so all of it is bounded in time and bytes: what is left over is said to be unchecked.
 """
 
-import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import structlog
@@ -18,55 +15,22 @@ from apps.accounts.identity.trusted import requiring
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Reason, RegistryError, Unavailable
 from apps.lib.git import patterns
-from apps.lib.git.access import GitFailed, Limits
+from apps.lib.git.access import GitFailed
 from apps.lib.git.checkouts import Commit
 from apps.modules import dry_run
 from apps.modules import publishing as module_publishing
-from apps.sources import exchanges, locating, publishing, refusals, registry_modules, verdicts
-from apps.sources.locating import Source
-from apps.sources.models import MAX_REASON, Forge, GitRepository, Submodules, Tag
+from apps.sources import exchanges, places, publishing, refusals, verdicts
+from apps.sources.exchanges import Budget
+from apps.sources.models import MAX_REASON, GitRepository, Tag
+from apps.sources.places import Place
 from apps.sources.rulebook import CheckedRule
 
 PUBLISH, HELD, REFUSED = "publish", "held", "refused"
-# For all tags of a preview, after its first fetch.
-MAX_SECONDS = 60.0
-MAX_BYTES = Limits().pack_bytes
 _VERDICTS = {dry_run.WOULD_PUBLISH: PUBLISH, dry_run.WOULD_ASK: HELD, dry_run.WOULD_REJECT: REFUSED}
 
 Row = Mapping[str, Any]
 
 log = structlog.get_logger("larder.sources")
-
-
-@dataclass
-class Budget:
-    """What the fetches of a preview may still take."""
-
-    until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
-    left_bytes: int = MAX_BYTES
-
-    @property
-    def seconds(self) -> float:
-        return self.until - time.monotonic()
-
-    @property
-    def is_over(self) -> bool:
-        return self.seconds <= 0 or self.left_bytes <= 0
-
-
-@contextmanager
-def fetched(repository: GitRepository, source: Source, budget: Budget | None = None) -> Iterator[Commit]:
-    """Fetch it as publishing does. Raises GitFailed."""
-    with exchanges.fetched(
-        repository.pk,
-        source.remote,
-        source.access,
-        ref=source.ref,
-        expected=source.commit,
-        submodules=repository.submodules == Submodules.FETCH,
-        limits=None if budget is None else Limits(seconds=max(1.0, budget.seconds)),
-    ) as commit:
-        yield commit
 
 
 def newest(rules: Sequence[CheckedRule], planned: Iterable[Row]) -> list[Row]:
@@ -101,28 +65,27 @@ def into(repository: GitRepository, rows: Iterable[Row], budget: Budget) -> list
         columns = {name: row[name] for name in ("module", "folder", "version", "commit")}
         tag = Tag(repository=repository, name=row["tag"], **columns)
         groups[tag.commit or tag.name].append(tag)
-    found = []
+    place, found = places.of(repository), []
     # Those of few modules first: one commit of a hundred would take all the time.
     for tags in sorted(groups.values(), key=len):
         if budget.is_over:
             break
         try:
-            found += _of_commit(repository, tags, budget)
+            found += _of_commit(place, tags, budget)
         except GitFailed as failed:
             log.info("git_look_failed", repository=repository.pk, tag=tags[0].name, code=failed.code)
-            is_own = repository.forge == Forge.REGISTRY and failed.is_final
-            if is_own or failed.code in refusals.OF_COMMIT:  # else it is tried again, also by publishing
+            if place.is_over(failed):  # else it is tried again, also by publishing
                 found += [_finding(tag, REFUSED, failed.code, f"{failed} {failed.hint}") for tag in tags]
     return found
 
 
-def _of_commit(repository: GitRepository, tags: Sequence[Tag], budget: Budget) -> list[dict[str, Any]]:
+def _of_commit(place: Place, tags: Sequence[Tag], budget: Budget) -> list[dict[str, Any]]:
     """Of tags that lead to one commit. Raises GitFailed."""
-    source = _source_of(tags[0])
+    source = place.source_of(tags[0])
     found, left = [], []
-    with fetched(repository, source, budget) as commit:
+    with exchanges.fetched(tags[0].repository, source, budget) as commit:
         for tag in tags:  # first what costs little
-            folder = source.folder if repository.forge == Forge.REGISTRY else tag.folder
+            folder = source.folder or tag.folder
             refused = _refusal(tag, commit, folder)
             if refused is None:
                 left.append((tag, folder))
@@ -135,13 +98,6 @@ def _of_commit(repository: GitRepository, tags: Sequence[Tag], budget: Budget) -
                 found.append(forecast)
         budget.left_bytes -= commit.size
     return found
-
-
-def _source_of(tag: Tag) -> Source:
-    """Raises GitFailed."""
-    if tag.repository.forge != Forge.REGISTRY:
-        return locating.of_repository(tag)
-    return registry_modules.place_of(tag.repository, tag.name)
 
 
 def _refusal(tag: Tag, commit: Commit, folder: str) -> dict[str, Any] | None:

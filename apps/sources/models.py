@@ -12,6 +12,8 @@ MAX_REASON = 1000
 MAX_CODE = 40
 # The code of a tag that waits until policy lets it through; a listing after that date has it published.
 COOLING_DOWN = "cooling_down"
+# The code of one that policy does not let through, whatever the date.
+POLICY = "policy"
 
 
 class Forge(models.TextChoices):
@@ -54,7 +56,7 @@ class RepositoryState(models.TextChoices):
 class GitRepository(Connection):
     """A Git repository that a namespace publishes from. `connecting` has the verbs.
 
-    Of the forge `registry` it is a module of another registry, whose versions are its tags (`registry_modules`). Its
+    Of the forge `registry` it is a module of another registry, whose versions are its tags (`registry_places`). Its
     URL is https://host/namespace/name/system.
 
     The row stays when it is disconnected, because releases name its `user`.

@@ -1,8 +1,6 @@
 """What rules would publish, before anything is: folders with modules, suggested rules, and each tag's version."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any
 
@@ -15,41 +13,19 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
-from apps.lib.archives.layouts import MODULE_SUFFIXES
-from apps.lib.git import checkouts, remotes, tar_files
-from apps.lib.git.access import Access, GitFailed
+from apps.lib.git.access import GitFailed
 from apps.lib.git.refs import Ref
-from apps.lib.versions import sort_key
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving
-from apps.sources import (
-    credentials,
-    exchanges,
-    host_scanning,
-    judging,
-    locating,
-    locking,
-    looking,
-    module_folders,
-    refusals,
-    registry_modules,
-    rulebook,
-    suggesting,
-)
+from apps.sources import exchanges, host_scanning, judging, locking, looking, places, rulebook
 from apps.sources.judging import Judged
-from apps.sources.locating import Source
-from apps.sources.models import Forge, GitRepository, Tag, Verdict
-from apps.sources.module_folders import Folder
+from apps.sources.models import POLICY, GitRepository, Tag, Verdict
 from apps.sources.rulebook import CheckedRule
 
 JOB = "preview-git"
-MAX_SUGGESTED = 100
-# Commits whose folders are read for suggestions: the newest tag's, and some that others name folders of.
-MAX_READ = 4
 # Somebody who asks about other rules while a worker looks has it look again, at most so often.
 MAX_ROUNDS = 3
-FEW_FILES = 8
 # What listings say of a tag, before anything was listed.
 _PLANNED: dict[str, str] = {Verdict.WAITING: "publish", Verdict.IGNORED: "ignored", Verdict.REFUSED: "refused"}
 _MADE = "A release was made of this tag."
@@ -71,7 +47,7 @@ def ask(*, repository: GitRepository, actor: Viewer, rules: Iterable[CheckedRule
     `rules`: those of the repository by default, or the suggested ones if it has none. `repository.preview` has the
     result: {"state": "waiting" | "done" | "failed", "failure": {"code", "text", "hint"}, "folders": [{"folder",
     "files", "module", "is_submodule"}], "more_folders": how many were left off, "suggested": [{"tag", "folder",
-    "module"}], "left_off": how many more rules than MAX_SUGGESTED, "refs": [{"tag", "commit"}], "unreadable": how many
+    "module"}], "left_off": how many more there would be, "refs": [{"tag", "commit"}], "unreadable": how many
     tags are not UTF-8, "asked": the rules that were asked about or None, "rules": those that `looks` is about, "looks":
     as of `looking.into`, "unchecked": how many more there should be, "submodules": the choice that they were made
     with}. While it waits, the rest is that of the look before.
@@ -168,115 +144,17 @@ def _empty() -> dict[str, Any]:
 
 def _seen(repository: GitRepository, asked: list[dict[str, str]] | None) -> dict[str, Any]:
     """Raises GitFailed."""
-    is_registry = repository.forge == Forge.REGISTRY
-    found = registry_modules.preview(repository) if is_registry else _seen_with_git(repository)
+    found = places.of(repository).scanned()
     own = [rule.as_json() for rule in rulebook.of(repository)]
     rules = asked if asked is not None else own or found["suggested"]
     repository.preview = {**_empty(), **found}
     try:
         rows = looking.newest([_rule(rule) for rule in rules], planned(repository, rules))
-        looks = looking.into(repository, rows, looking.Budget())
+        looks = looking.into(repository, rows, exchanges.Budget())
     except judging.TooManyVersions:  # as everyone who reads the preview is told
         rows, looks = [], []
     checked = {"rules": rules, "looks": looks, "unchecked": len(rows) - len(looks)}
     return {**found, **checked, "asked": asked, "submodules": repository.submodules}
-
-
-def _seen_with_git(repository: GitRepository) -> dict[str, Any]:
-    """Raises GitFailed."""
-    host_scanning.pin_first(repository)
-    remote, access = remotes.parse(repository.url), credentials.access_of(repository)
-    listing = exchanges.listed(repository.pk, remote, access)
-    tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
-    name = remote.name.rpartition("/")[2]
-    folders, count = _Folders(repository, remote, access, name).of(tags, has_head=bool(listing.head))
-    rules = suggesting.suggested(folders, [ref.name for ref in tags], name)
-    return {
-        "folders": [
-            {"folder": one.path, "files": one.files, "module": one.module, "is_submodule": one.is_submodule}
-            for one in folders
-        ],
-        "more_folders": max(0, count - len(folders)),
-        "suggested": [rule.as_dict() for rule in rules[:MAX_SUGGESTED]],
-        "left_off": max(0, len(rules) - MAX_SUGGESTED),
-        "refs": [{"tag": ref.name, "commit": ref.commit} for ref in tags],
-        "unreadable": len(listing.tags) - len(tags),
-    }
-
-
-@dataclass(slots=True)
-class _Folders:
-    """Finds the folders with modules. `name`: the last part of the repository's."""
-
-    repository: GitRepository
-    remote: remotes.Remote
-    access: Access
-    name: str
-    texts: dict[str, bytes] = field(default_factory=dict)  # beginnings of configurations
-    paths: dict[str, None] = field(default_factory=dict)
-
-    def of(self, tags: Sequence[Ref], *, has_head: bool) -> tuple[list[Folder], int]:
-        """Return them, and how many there are in all: those of tags, since HEAD is never published. Raises GitFailed.
-
-        First of the newest tag; then of a few that name folders which it has not, as where each module has its own
-        tags. Of HEAD where no tag is a version.
-        """
-        if not tags and not has_head:
-            return [], 0
-        by_name = {ref.name: ref for ref in tags}
-        newest = _newest(tags)
-        try:
-            self._read(newest or (None if has_head else tags[-1]))
-        except GitFailed as failed:
-            if newest is None or not has_head or failed.code not in refusals.OF_COMMIT:
-                raise
-            newest = None
-            self._read(None)
-        read, budget = {newest.commit} if newest else set(), looking.Budget()
-        for tag in suggesting.unexplained(self._found(), by_name, self.name) if newest else ():
-            ref = by_name[tag]
-            if len(read) >= MAX_READ or budget.is_over:
-                break
-            if ref.commit not in read and tag in suggesting.unexplained(self._found(), by_name, self.name):
-                read.add(ref.commit)
-                with suppress(GitFailed):
-                    self._read(ref, budget)
-        return self._found(), module_folders.count(self.paths)
-
-    def _found(self) -> list[Folder]:
-        return module_folders.found(self.paths, self.name, lambda path: self.texts.get(path, b""))
-
-    def _read(self, ref: Ref | None, budget: looking.Budget | None = None) -> None:
-        """Add the folders that no commit before had. Of HEAD without a ref."""
-        where, commit_id = (f"refs/tags/{ref.name}", ref.commit) if ref else ("HEAD", "")
-        source = Source(self.remote, self.access, where, commit_id, "")
-        known = {path.rpartition("/")[0] for path in self.paths}
-        with looking.fetched(self.repository, source, budget) as commit:
-            # Links and submodules are no configurations.
-            files = (entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755))
-            paths = [path for path in files if path.rpartition("/")[0] not in known]
-            self.texts |= _texts(commit, module_folders.worth_reading(paths))
-        self.paths |= dict.fromkeys(path for path in paths if path.endswith(MODULE_SUFFIXES))
-
-
-def _texts(commit: checkouts.Commit, wanted: Collection[str]) -> dict[str, bytes]:
-    """Read the beginnings of files. Each one by itself costs a child process (0.1 s), all of them together one.
-
-    What is left out of the archive (export-ignore) stays unread, and is never published.
-    """
-    most = module_folders.MAX_FILE_BYTES
-    if len(wanted) <= FEW_FILES:
-        return {path: commit.read(path, most) for path in wanted}
-    return {file.name: data.read(most) for file, data in tar_files.files_in(commit.archive()) if file.name in wanted}
-
-
-def _newest(tags: Iterable[Ref]) -> Ref | None:
-    """The tag with the highest version; None if none has one."""
-    newest, highest = None, b""
-    for ref in tags:
-        if (version := suggesting.version_of(ref.name)) and (key := sort_key(version)) >= highest:
-            newest, highest = ref, key
-    return newest
 
 
 def _rule(given: Mapping[str, Any]) -> CheckedRule:
@@ -288,7 +166,7 @@ class _Plan:
     """Says what would become of each tag, from what is known without fetching it: releases, and earlier looks."""
 
     def __init__(self, repository: GitRepository, refs: Mapping[str, Mapping[str, Any]], modules: set[str]) -> None:
-        self._repository, self._refs = repository, refs
+        self._repository, self._place, self._refs = repository, places.of(repository), refs
         preview = repository.preview or {}
         are_current = preview.get("submodules") == repository.submodules
         self._looks = {looking.key_of(look): look for look in preview.get("looks", []) if are_current}
@@ -321,14 +199,15 @@ class _Plan:
 
     def _of_version(self, ref: Mapping[str, Any], one: Judged) -> dict[str, Any]:
         """Of a tag that the rules make a version of: what differs from its being published."""
-        tag = Tag(repository=self._repository, name=ref["tag"], module=one.module, commit=ref["commit"])
+        columns = {"module": one.module, "folder": one.folder, "commit": ref["commit"]}
+        tag = Tag(repository=self._repository, name=ref["tag"], **columns)
         other = self._taken.get((one.module, one.sort_key))
         is_own = (tag.name, tag.module) in self._made
-        if is_own or (other is not None and _is_made_of(tag, one, other)):
+        if is_own or (other is not None and self._is_made(tag, other)):
             self._first.setdefault((one.module, one.sort_key), tag.name)
             return {"verdict": "published", "reason": _MADE}
         if ref.get("held"):  # by the policy of another registry
-            return {"verdict": "ignored", "code": registry_modules.POLICY, "reason": ref["held"]}
+            return {"verdict": "ignored", "code": POLICY, "reason": ref["held"]}
         if other is not None and other.state != State.RECEIVING:  # one that arrives may still fail
             problem = reserving.refusal_of(other)
             return {"verdict": "refused", "code": problem.code, "reason": f"{problem} {problem.hint}".strip()}
@@ -341,12 +220,6 @@ class _Plan:
             return {}
         return {name: look[name] for name in ("verdict", "code", "reason")} | {"is_checked": True}
 
-
-def _is_made_of(tag: Tag, one: Judged, release: Release) -> bool:
-    """Whether publishing would find that this release was made of the tag's commit already."""
-    origin = getattr(release, "origin", None)
-    if origin is None or origin.way != Way.GIT:
-        return False
-    if tag.repository.forge == Forge.REGISTRY:  # its commit is known once it was fetched
-        return locating.is_of(tag, origin.facts)
-    return locating.is_from(tag, origin.facts) and release.folder == one.folder
+    def _is_made(self, tag: Tag, release: Release) -> bool:
+        origin = getattr(release, "origin", None)
+        return origin is not None and origin.way == Way.GIT and self._place.is_made(tag, release)

@@ -2,7 +2,7 @@
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from datetime import timedelta
 from typing import Any
 
@@ -24,26 +24,25 @@ from apps.lib.git.checkouts import Commit
 from apps.modules import publishing as module_publishing
 from apps.releases.models import LIVE, Release, State
 from apps.releases.models import Kind as ReleaseKind
+from apps.releases.origin.recording import Fetched
 from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 from apps.sources import (
     exchanges,
     locating,
-    locations_away,
     locking,
     notifying,
+    places,
     pushing,
     queueing,
     refusals,
-    registry_modules,
     syncing,
     verdicts,
 )
-from apps.sources.locating import Source
+from apps.sources.judging import Decided
 from apps.sources.locations_away import LocationFailed
-from apps.sources.models import MAX_CODE, MAX_REASON, Forge, GitRepository, Submodules, Tag, Verdict
-from apps.sources.registry_modules import Decided
+from apps.sources.models import MAX_CODE, MAX_REASON, GitRepository, Tag, Verdict
 
 JOB = queueing.PUBLISH_JOB
 # Fetches of one tag that may succeed later, such as one that took too long.
@@ -57,9 +56,9 @@ log = structlog.get_logger("larder.sources")
 class _NotFetched(Exception):
     """The commit did not come; what is wrong may be the repository's, and not the tag's."""
 
-    def __init__(self, failed: GitFailed) -> None:
+    def __init__(self, failed: GitFailed, *, is_final: bool) -> None:
         super().__init__(str(failed))
-        self.failed = failed
+        self.failed, self.is_final = failed, is_final
 
 
 # The tag moved, or was deleted, since it was listed.
@@ -120,19 +119,18 @@ def _made_before(tag: Tag) -> Release | None:
     rows = Release.objects.select_related("namespace", "origin").filter(
         kind=ReleaseKind.MODULE, namespace=repository.namespace, name=tag.module, sort_key=number.sort_key
     )
-    is_mirrored = repository.forge == Forge.REGISTRY  # then the registry names the folder
+    place = places.of(repository)
     for release in rows.filter(origin__way=Way.GIT).order_by("-pk"):
         facts = release.origin.facts
-        is_own = release.created_by_id == repository.user_id and locating.is_of(tag, facts)
-        is_same = locating.is_from(tag, facts)
+        is_own = release.created_by_id == repository.user_id and place.is_of(tag, facts)
         if release.state == State.RECEIVING:
             if is_own:
                 _end_reservation(release)
             continue
-        is_live = (is_mirrored or release.folder == tag.folder) and release.state in LIVE
+        is_live = (release.folder == tag.folder or not place.rules_name_folders) and release.state in LIVE
         # One that was refused counts, unless it never got its bytes: an attempt that died has given it up.
         is_refused = is_own and release.received_at is not None and release.created_at >= tag.changed_at
-        if is_same and (is_live or is_refused):
+        if (is_live or is_refused) and place.is_from(tag, facts):
             return release
     return None
 
@@ -150,41 +148,30 @@ def _end_reservation(release: Release) -> None:
 
 def _publish(tag: Tag) -> Release:
     """Raises _NotFetched, Decided, GitFailed, RegistryError and _Refused."""
-    repository = tag.repository
+    place = places.of(tag.repository)
     database_availability.release_connection()
     fault_point("before:git-fetch", tag)
     with ExitStack() as stack:
         try:
-            is_mirrored = repository.forge == Forge.REGISTRY
-            source = registry_modules.source_of(tag) if is_mirrored else locating.of_repository(tag)
-            fetched = exchanges.fetched(
-                tag.repository_id,
-                source.remote,
-                source.access,
-                ref=source.ref,
-                expected=source.commit,
-                submodules=repository.submodules == Submodules.FETCH,
-            )
-            with locations_away.asking(source.remote) if is_mirrored else nullcontext():
-                commit = stack.enter_context(fetched)
+            source = place.pinned(tag)
+            with place.fetching(source):
+                commit = stack.enter_context(exchanges.fetched(tag.repository, source))
         except GitFailed as failed:
-            raise _NotFetched(failed) from failed
+            raise _NotFetched(failed, is_final=place.is_over(failed)) from failed
         fault_point("after:git-fetch", tag)
-        if reasons := refusals.reasons_of(commit, source.folder, repository.submodules):
+        folder = source.folder or tag.folder
+        if reasons := refusals.reasons_of(commit, folder, tag.repository.submodules):
             raise _Refused(reasons[0].code, verdicts.sentences(reasons))
-        return _hand_over(tag, source, commit)
+        return _hand_over(tag, body_of(tag, folder, commit), locating.facts_of(tag, source, commit))
 
 
-def _hand_over(tag: Tag, source: Source, commit: Commit) -> Release:
+def _hand_over(tag: Tag, body: dict[str, Any], origin: Fetched) -> Release:
     repository = tag.repository
     name, _, system = tag.module.partition("/")
+    address = ModuleAddress(repository.namespace.name, name, system)
     try:
         published = module_publishing.publish(
-            viewer=Viewer(repository.user),
-            address=ModuleAddress(repository.namespace.name, name, system),
-            version=tag.version,
-            **body_of(tag, source.folder, commit),
-            fetched=locating.facts_of(tag, source, commit),
+            viewer=Viewer(repository.user), address=address, version=tag.version, fetched=origin, **body
         )
     except transitions.Moved as moved:
         raise Unavailable(str(moved), hint=moved.hint) from moved
@@ -242,10 +229,7 @@ def _end_without_release(claim: Claim, tag: Tag, problem: _Refused | _NotFetched
     elif isinstance(problem, Decided):
         _decide(claim, tag, problem)
     elif isinstance(problem, _NotFetched):
-        # Each version of a registry's module names its own place.
-        is_own = tag.repository.forge == Forge.REGISTRY and problem.failed.is_final
-        is_final = is_own or problem.failed.code in refusals.OF_COMMIT
-        _wait_or_refuse(claim, tag, problem.failed, is_final=is_final)
+        _wait_or_refuse(claim, tag, problem.failed, is_final=problem.is_final)
     else:
         _wait_or_refuse(claim, tag, problem, is_final=problem.is_final)
 
@@ -257,7 +241,23 @@ def _decide(claim: Claim, tag: Tag, decided: Decided) -> None:
     changes = {"verdict": decided.verdict, "code": decided.code, "reason": text, "tries": 0, "changed_at": now}
     with transaction.atomic():
         if _write(claim, tag, _WAITS, **changes) and decided.verdict == Verdict.MOVED:
-            registry_modules.raise_alarm(tag, decided)
+            _raise_alarm(tag, decided)
+
+
+def _raise_alarm(tag: Tag, decided: Decided) -> None:
+    """Of a version that was never published, in the caller's transaction."""
+    record(
+        Kind.GIT_TAG_MOVED,
+        actor_id=None,
+        subject=tag.repository.namespace.name,
+        release=None,
+        repository=tag.repository_id,
+        tag=tag.name,
+        known=tag.commit,
+        found=decided.found,
+        reason=f"{tag.name} of {tag.repository.url}: {decided}"[:500],
+    )
+    log.warning("git_tags_alarm", repository=tag.repository_id, kind=str(Kind.GIT_TAG_MOVED), tags=[tag.name])
 
 
 def _write_refusal(claim: Claim, tag: Tag, refused: _Refused) -> None:

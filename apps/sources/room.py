@@ -42,7 +42,8 @@ class Git(Room):
     metric_families = ("health.families",)
 
     def connect(self) -> None:
-        from apps.sources import registry_modules
-        from apps.upstream import exceptions
+        from apps.releases.origin import other_registries
+        from apps.sources import places
 
-        exceptions.listed_version = registry_modules.listed_version
+        # Which versions of other registries' modules were listed, for the exceptions of their policy.
+        other_registries.listed_version = places.listed_version

@@ -15,25 +15,12 @@ from apps.audit.recorder import record
 from apps.jobs import database_availability, queue, turns
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict, Invalid
-from apps.lib.git import remotes
 from apps.lib.git.access import GitFailed
-from apps.lib.git.refs import Listing
-from apps.lib.git.remotes import Remote
 from apps.releases.publishing.fault_injection import fault_point
-from apps.sources import (
-    credentials,
-    exchanges,
-    host_scanning,
-    listing_changes,
-    locking,
-    notifying,
-    queueing,
-    registry_modules,
-    requesting,
-)
+from apps.sources import listing_changes, locking, notifying, places, queueing, requesting
 from apps.sources.judging import TooManyVersions
-from apps.sources.models import MAX_REASON, Forge, GitRepository, Precedence, Tag, Verdict
-from apps.sources.registry_modules import Versions
+from apps.sources.models import MAX_REASON, POLICY, GitRepository, Precedence, Tag, Verdict
+from apps.sources.places import Found
 
 JOB = requesting.LISTING
 MAX_SELECTED = 50_000
@@ -124,7 +111,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
 def may_retry(tag: Tag) -> bool:
     """For a tag with its verdict as readers see it. While the pipeline has its release, it only waits."""
     if tag.shown == Verdict.IGNORED:
-        return tag.code in (listing_changes.NOT_SELECTED, registry_modules.POLICY, "disconnected")
+        return tag.code in (listing_changes.NOT_SELECTED, POLICY, "disconnected")
     return tag.shown == Verdict.REFUSED or (tag.shown == Verdict.WAITING and tag.release_id is None)
 
 
@@ -180,51 +167,34 @@ class _Log:
 def _list(claim: Claim, repository: GitRepository) -> bool:
     """List once; False if somebody asked for it again meanwhile."""
     said = _Log()
-    remote = remotes.parse(repository.url)
     if claim.exhausted:
         problem = GitFailed("internal_error", "Larder could not list the tags because of an internal error.")
         return _fail(claim, repository, problem, said)
-    is_mirrored = repository.forge == Forge.REGISTRY
-    said.add(f"Listing the {'versions' if is_mirrored else 'tags'} of {repository.url}")
+    place = places.of(repository)
+    said.add(f"Listing the {place.noun} of {repository.url}")
     asked = requesting.open_ones(repository)
     database_availability.release_connection()
     try:
-        found = _asked(repository, remote)
+        found = place.listed()
     except GitFailed as failed:
         return _fail(claim, repository, failed, said)
     fault_point("after:git-list", Tag())
-    if isinstance(found, Versions):
-        said.add(f"Found {len(found.listed):,} versions")
-    else:
-        said.add(f"Found {len(found.tags):,} tags" + (f" at {found.remote.url}" if found.remote != remote else ""))
+    said.add(f"Found {found}")
     try:
         return _apply(claim, repository, found, said, asked)
     except TooManyVersions as problem:
         return _fail(claim, repository, GitFailed(problem.code, str(problem), hint=problem.hint), said)
 
 
-def _asked(repository: GitRepository, remote: Remote) -> Listing | Versions:
-    if repository.forge == Forge.REGISTRY:
-        return registry_modules.listed(repository)
-    host_scanning.pin_first(repository)
-    return exchanges.listed(repository.pk, remote, credentials.access_of(repository))
-
-
-def _apply(
-    claim: Claim, repository: GitRepository, found: Listing | Versions, said: _Log, asked: Collection[int]
-) -> bool:
+def _apply(claim: Claim, repository: GitRepository, found: Found, said: _Log, asked: Collection[int]) -> bool:
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
         row = locking.working(repository.pk)
         if row is None:
             return True
-        if isinstance(found, Versions):
-            tags, judge = found.tags(row, now)
-            changes = listing_changes.apply(row, tags, now=now, judge=judge)
-        else:
-            tags = list(found.tags)
-            changes = listing_changes.apply(row, tags, now=now)
+        tags, judge = found.judged(row, now)
+        changes = listing_changes.apply(row, tags, now=now, judge=judge)
         requesting.answered(asked, now=now)
         queued = queueing.queue_waiting(row)
         said.add(str(changes))

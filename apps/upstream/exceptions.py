@@ -1,6 +1,5 @@
 """Let one version of an upstream through its policy, for a time and with a reason."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -12,17 +11,14 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.releases.origin import other_registries
 from apps.upstream import modules
 from apps.upstream.models import Upstream, UpstreamVersion
-from apps.upstream.modules import HostedModule
 from apps.upstream.policy import moment
 from apps.upstream.rows import PolicyException
 
 LONGEST = timedelta(days=366)
 MAX_REASON = 300
-# The version of a module with this sort key as the registry lists it, or "". The room that publishes modules remembers
-# their versions, and registry_site/wiring.py fills this in.
-listed_version: Callable[[HostedModule, bytes], str] = lambda module, sort_key: ""  # noqa: ARG005, E731
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +77,7 @@ def module_version_of(upstream: Upstream, *, module: str, version: str) -> Modul
             f"{module[:120]!r} is not the address of a module in a registry.",
             hint="Write namespace/name/system, such as terraform-aws-modules/vpc/aws.",
         )
-    listed = listed_version(found, key)
+    listed = other_registries.listed_version(str(found), key)
     if not listed:
         raise NotFound(
             f"Larder knows no version {text[:128]} of {found}.",

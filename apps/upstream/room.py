@@ -49,8 +49,11 @@ class Mirror(Room):
         from apps.http import mirrors
         from apps.portal.frame import elsewhere
         from apps.portal.upstream import providers
-        from apps.upstream import serving
+        from apps.releases.origin import other_registries
+        from apps.upstream import offering, serving
 
         # Providers of other registries: for both edges of the mirror, and beside our own on pages.
         mirrors.others = serving.Mirrors()
         elsewhere.providers = providers.found_for
+        # Modules of other registries, for the room that publishes what is elsewhere.
+        other_registries.modules = offering.Modules()

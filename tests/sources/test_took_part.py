@@ -24,6 +24,7 @@ from apps.notify.models import Letter
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving, deciding
 from apps.sources import connecting, previewing, syncing
+from apps.sources.git_places import GitPlace, Tags
 from apps.sources.models import GitRepository, Tag
 from tests.builders.approving import ask_for_approval
 from tests.builders.git_servers import Repository, Site
@@ -161,12 +162,12 @@ def test_a_sync_that_is_asked_for_while_tags_are_listed_is_answered_by_the_next_
 ) -> None:
     strict.sync()
     upstream.tag("v1.0.0")
-    listed = syncing._asked
+    listed = GitPlace.listed
     asked: list[bool] = []
 
-    def listing(*given: Any) -> Any:
+    def listing(place: GitPlace) -> Tags:
         """Erin tags and asks when the first listing has been read."""
-        found = listed(*given)
+        found = listed(place)
         if not asked:
             asked.append(True)
             upstream.commit(module("more"))
@@ -174,7 +175,7 @@ def test_a_sync_that_is_asked_for_while_tags_are_listed_is_answered_by_the_next_
             syncing.sync(repository=strict.repository, actor=in_browser(erin))
         return found
 
-    monkeypatch.setattr(syncing, "_asked", listing)
+    monkeypatch.setattr(GitPlace, "listed", listing)
     syncing.listen(strict.repository)
     work_off()
 

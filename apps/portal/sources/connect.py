@@ -22,8 +22,8 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sente
 from apps.portal.frame.page_urls import see_other
 from apps.portal.sources import frame, planning
 from apps.portal.sources.frame import place_of
-from apps.sources import connecting, credentials, forges, host_scanning, previewing, rulebook
-from apps.sources.models import CredentialKind, Forge, GitRepository
+from apps.sources import connecting, credentials, forges, host_scanning, places, previewing, rulebook
+from apps.sources.models import CredentialKind, GitRepository
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +232,7 @@ def credential(request: HttpRequest, namespace: str, repository_id: int) -> Http
         name: facts.get(name, "") for name in ("app_id", "installation_id", "username")
     }
     form = CredentialForm(posted(request), initial=initial)
-    if repository.forge == Forge.REGISTRY:
-        form.scheme = "registry"
-    else:  # plain http takes what https takes
-        form.scheme = "ssh" if frame.is_ssh(repository) else "https"
+    form.scheme = places.of(repository).transport
     if form.is_valid():
         reauthentication.require(request, f"Change the credential of {frame.short_name(repository.url)}")
         with refusals_on(form):

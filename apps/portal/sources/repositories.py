@@ -10,7 +10,6 @@ from django.utils.http import urlencode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame.forms import sentence
@@ -19,9 +18,8 @@ from apps.portal.frame.rows import address_named
 from apps.portal.sources import frame
 from apps.portal.sources.frame import VERDICTS, place_of
 from apps.releases.models import State
-from apps.sources import connecting, estimating, hooks, registry_modules, syncing, verdicts
-from apps.sources.models import COOLING_DOWN, Forge, GitRepository, Tag, Verdict
-from apps.upstream import upstreams
+from apps.sources import connecting, estimating, hooks, places, syncing, verdicts
+from apps.sources.models import COOLING_DOWN, POLICY, GitRepository, Tag, Verdict
 
 PAGE_SIZE = 50
 MAX_SEARCH_CHARACTERS = 100
@@ -63,7 +61,7 @@ def repository_page(request: HttpRequest, namespace: str, repository_id: int) ->
     page = page_of(verdicts.tags_of(repository, verdict=verdict, q=q), request, size=PAGE_SIZE)
     counts = dict(_in_order(verdicts.counts([repository])[repository.pk]))
     is_listed = frame.is_being_listed(repository)
-    allow_url = _allow_url(place.viewer, repository)
+    allow_url = places.of(repository).page_to_allow(place.viewer)
     alarms = {kind: counts.get(kind, 0) for kind in (Verdict.MOVED, Verdict.GONE) if counts.get(kind)}
     context = place.context(repository) | {
         "state": frame.state_of(repository),
@@ -91,7 +89,7 @@ def _in_order(counts: dict[str, int]) -> list[tuple[Verdict, int]]:
 def _row(namespace: str, tag: Tag, allow_url: str) -> dict[str, Any]:
     """With the page of its release, of which a published one is the version's, and where staff let it through."""
     shown, release, url = Verdict(tag.shown), tag.release, ""
-    is_held_back = release is None and tag.code in (COOLING_DOWN, registry_modules.POLICY)
+    is_held_back = release is None and tag.code in (COOLING_DOWN, POLICY)
     address: Address | None = None
     if release is not None:
         address = address_named(release.kind, namespace, release.name)
@@ -109,14 +107,6 @@ def _row(namespace: str, tag: Tag, allow_url: str) -> dict[str, Any]:
         # Without a code it waits for its turn alone: a button at each of hundreds would say that something is wrong.
         "may_retry": syncing.may_retry(tag) and (shown != Verdict.WAITING or bool(tag.code)),
     }
-
-
-def _allow_url(viewer: Viewer, repository: GitRepository) -> str:
-    """Return the page on which this viewer lets versions of the module through; empty for most."""
-    if repository.forge != Forge.REGISTRY or viewer.user is None or not viewer.user.has_perm(upstreams.OPERATE):
-        return ""
-    module = registry_modules.module_of(repository)
-    return f"{reverse('portal:upstream-policy', args=[module.host])}?{urlencode({'address': module.address})}"
 
 
 def _alarm(repository: GitRepository, verdict: Verdict, count: int) -> dict[str, Any]:

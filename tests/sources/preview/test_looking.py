@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.audit.kinds import Kind
 from apps.releases.models import Release
-from apps.sources import connecting, looking, previewing, rulebook
+from apps.sources import connecting, exchanges, looking, previewing, rulebook
 from apps.sources.models import Tag
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
@@ -126,7 +126,7 @@ def test_what_there_is_no_time_for_is_not_said_but_counted(
     git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch
 ):
     upstream.tag("v1.0.0")
-    monkeypatch.setattr(looking, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(exchanges, "MAX_SECONDS", 0.0)
     monkeypatch.setattr(looking, "_of_commit", pytest.fail)  # nothing is fetched
 
     assert not previewed(git)["v1.0.0 vpc/aws"]["is_checked"]

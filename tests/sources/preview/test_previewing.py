@@ -6,7 +6,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
 from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import module_folders, previewing, tasks
+from apps.sources import module_folders, previewing, scanning, tasks
 from tests.builders.git_servers import File, link, submodule
 from tests.sources.hooks.sending import Hook, connected
 
@@ -168,7 +168,7 @@ def test_more_rules_than_people_read_are_counted_and_what_the_archive_leaves_out
 
     found = preview(repository, alice)
 
-    assert len(found["suggested"]) == previewing.MAX_SUGGESTED
+    assert len(found["suggested"]) == scanning.MAX_SUGGESTED
     assert found["left_off"] == 20
     assert (len(found["folders"]), found["more_folders"]) == (120, 0)
     assert {folder["module"] for folder in found["folders"] if folder["folder"] == "modules/m3"} == {"m3/generic"}

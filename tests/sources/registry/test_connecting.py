@@ -5,6 +5,7 @@ from django.test import Client
 
 from apps.accounts.models import User
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.releases.origin import other_registries
 from apps.sources import connecting, hooks, previewing
 from apps.sources.models import GitRepository
 from apps.upstream.models import Upstream
@@ -54,6 +55,21 @@ def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: U
     Upstream.objects.update(visibility="internal", is_enabled=False)
     with pytest.raises(NotFound, match="mirrors no registry"):
         connect_module()
+
+
+def test_without_the_room_that_reads_registries_none_is_mirrored(mirrored: Git, connect_module, monkeypatch):
+    class NoModules:
+        def named(self, text: str) -> None:
+            """As it is before a room sets the slot."""
+
+    monkeypatch.setattr(other_registries, "modules", NoModules())
+
+    with pytest.raises(Invalid, match="is not the address of a module"):
+        connect_module(f"{HOST}/acme/other/aws", forge="registry")
+    with pytest.raises(Invalid, match="expected https:// or ssh://"):
+        connect_module(f"{HOST}/acme/other/aws")
+    assert mirrored.sync() == {}
+    assert mirrored.repository.failure_code == "upstream_off"
 
 
 def test_it_is_connected_once_by_its_address_or_its_url(mirrored: Git, connect_module):

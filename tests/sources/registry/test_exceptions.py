@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import Grant, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.sources import registry_modules
+from apps.sources import places
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyException
 from tests.rows import for_each_row
@@ -86,7 +86,7 @@ def test_the_preview_shows_what_is_let_through_and_of_two_exceptions_the_longer_
     allow("1.1.0")
     PolicyException.objects.filter(pk=PolicyException.objects.latest("pk").pk).update(expires_at=timezone.now())
 
-    shown = {row["tag"]: row["held"] for row in registry_modules.preview(denied.repository)["refs"]}
+    shown = {row["tag"]: row["held"] for row in places.of(denied.repository).scanned()["refs"]}
 
     assert shown["1.1.0"] == ""
     assert "refused by rule 1" in shown["1.0.0"]

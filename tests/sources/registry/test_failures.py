@@ -11,7 +11,7 @@ from django.utils import timezone
 from apps.audit.models import AuditEvent
 from apps.lib.git import refs
 from apps.releases.models import Release
-from apps.sources import locations_away, registry_modules
+from apps.sources import locations_away, registry_places
 from apps.sources.models import Tag
 from apps.upstream.models import Upstream
 from apps.upstream.rows import PolicyException
@@ -34,7 +34,7 @@ def test_a_tag_that_moves_is_an_alarm_and_the_release_stays(
 ):
     mirrored.sync()
     before = published()
-    monkeypatch.setattr(registry_modules, "RECHECKED", 1)  # however many versions there are
+    monkeypatch.setattr(registry_places, "RECHECKED", 1)  # however many versions there are
     code.commit(module("another"))
     code.tag("v1.0.0")
     code.tag("v1.1.0")
