@@ -18,6 +18,7 @@ from apps.modules.inspection import literals, tree
 from apps.modules.inspection.blocks import MAX_DEPTH, File
 from apps.modules.inspection.json_syntax import COMMENT, Located, is_string
 from apps.modules.inspection.language.bodies import KEY, Expression
+from apps.modules.inspection.language.evaluation import Evaluated, is_sound
 from apps.modules.inspection.language.functions import UNJUDGED
 from apps.modules.inspection.language.json_bodies import JsonExpression
 from apps.modules.inspection.language.native_bodies import NativeExpression
@@ -35,7 +36,8 @@ _CAPTURES = """
 """
 _LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 _KINDS = frozenset({"var", "local", "module", "resource"})
-_ROOTS = _KINDS | {"count", "data", "each", "ephemeral", "path", "self", "terraform", "tofu"}
+_OBJECTS = frozenset({"count", "each", "self"})
+_ROOTS = _KINDS | _OBJECTS | {"data", "ephemeral", "path", "terraform", "tofu"}
 _ELSEWHERE = frozenset({"action", "provider", "list", "run"})  # roots of references that are not judged
 _OF_ITERATORS = ("key", "value")  # what the element of a dynamic block has, whose name JSON does not show
 _MOST_NAMES = 4
@@ -43,28 +45,19 @@ _MAX_DEPTH = 4_000  # levels of the tree; brackets, of which there are at most M
 _MARKER = b"LARDER_TEMPLATE"
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """An expression that clients evaluate when they plan. `local`: the local value that it is; `iterators`: the names
-    of the `dynamic` blocks around it.
-    """
-
-    expression: Expression
-    local: str = ""
-    iterators: frozenset[str] = frozenset()
-
-
 @dataclass(slots=True)
 class Uses:
     """Each with the first line of its use. `outputs`: name of the call, of the output, and whether a key of the call
-    stands between. `words`: names without a point, which are no references. `of_locals`: the local values that a local
-    value refers to.
+    stands between. `words`: names without a point, which are no references. `misplaced`: references to each, count and
+    self where these do not exist, each with the block that it is in. `of_locals`: the local values that a local value
+    refers to.
     """
 
     subjects: dict[Subject, int] = field(default_factory=dict)
     outputs: dict[tuple[str, str, bool], int] = field(default_factory=dict)
     functions: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
+    misplaced: dict[tuple[str, str], int] = field(default_factory=dict)
     of_locals: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -158,10 +151,15 @@ class _Collector:
     def _variable(self, start: int, evaluated: Evaluated, line: int) -> None:
         root, *rest = names = _traversal(self.parsed.text, start)
         if (
-            root in evaluated.iterators
+            root in evaluated.scope.iterators
             or root in _ELSEWHERE
             or any(root in one.names and one.holds(start) for one in self.scopes)
         ):
+            return
+        if root in evaluated.scope.objects or root in _OBJECTS:
+            if not is_sound(names, evaluated.scope):
+                text = ".".join(one for one in names[:2] if one != KEY)
+                self.found.misplaced.setdefault((text, evaluated.scope.owner), line)
             return
         is_word = not rest and root not in _ROOTS and not evaluated.expression.is_json
         if is_word and self._is_judged(start, evaluated):
@@ -181,7 +179,7 @@ class _Collector:
 
     def _is_judged(self, start: int, evaluated: Evaluated) -> bool:
         """Whether clients surely evaluate what is there."""
-        return not evaluated.iterators and not any(scope.holds(start) for scope in self.scopes)
+        return not evaluated.scope.iterators and not any(scope.holds(start) for scope in self.scopes)
 
     def _scope(self, node: Node, evaluated: Evaluated, line: int) -> None:
         first, names = node.children[0], frozenset[str]()

@@ -22,6 +22,26 @@ CONDITION = """variable "x" {
 }
 """
 DEPENDENT = 'resource "terraform_data" "a" {{\n  input = 1\n  {}\n}}\n'
+MAPPED = "for_each = { a = 1 }"
+REPEATED = f'resource "terraform_data" "b" {{\n  {MAPPED}\n}}\n'
+CHECKED = """resource "terraform_data" "a" {{
+  input = 1
+
+  lifecycle {{
+    {} {{
+      condition     = {} != ""
+      error_message = "No."
+    }}
+  }}
+}}
+"""
+IMPORTED = """import {{
+  to = terraform_data.a
+  id = each.value
+  {}
+}}
+resource "terraform_data" "a" {{}}
+"""
 CONTENT = """resource "a_b" "c" {
   dynamic "rule" {
     for_each = []
@@ -31,10 +51,34 @@ CONTENT = """resource "a_b" "c" {
   }
 }
 """
+PROVISIONED = """resource "terraform_data" "a" {{
+  provisioner "local-exec" {{
+    command = "true ${{{0}}}"
+    connection {{
+      host = {0}
+    }}
+  }}
+  connection {{
+    host = {0}
+  }}
+  lifecycle {{
+    postcondition {{
+      condition     = {0} != ""
+      error_message = "No ${{{0}}}."
+    }}
+  }}
+}}
+"""
 
 
 def output(expression):
     return f'output "x" {{\n  value = {expression}\n}}\n'
+
+
+def of_data(value, *lines):
+    """The value is in the line behind these."""
+    inside = "".join(f"  {line}\n" for line in (*lines, f"input = {value}"))
+    return f'# the resource\nresource "terraform_data" "a" {{\n{inside}}}\n'
 
 
 def called(value, **arguments):
@@ -87,6 +131,35 @@ WRONG = {
         *(3, "terraform_data.db, which", "Write terraform_data.a, or declare it"),
         DEPENDENT.format("lifecycle { replace_triggered_by = [terraform_data.db] }"),
     ),
+    "each without for_each": (3, 'data" "a": found each.key, which exists only', "Set for_each", of_data("each.key")),
+    "each beside count": (4, "found each.value, which", "Set for_each", of_data("each.value", "count = 1")),
+    "each in a branch and in try": (3, "found each.key", "Set", of_data("try(true ? 1 : each.key, 1)")),
+    "each in for_each": (3, "each.key, which", "Set for_each", of_data("1", "for_each = toset([each.key])")),
+    "another attribute of each": (4, "found each.vlaue, expected", "Write each.value.", of_data("each.vlaue", MAPPED)),
+    "count without count": (3, "found count.index, which", "Set count", of_data("count.index")),
+    "count beside for_each": (4, "found count.index, which", "Set count", of_data("count.index", MAPPED)),
+    "count in count": (3, "found count.index", "Set count", of_data("1", "count = count.index")),
+    "another attribute of count": (4, "found count.idx", "Write count.index", of_data("count.idx", "count = 1")),
+    "each in a trigger": (
+        *(3, "found each.key, which", "Set for_each"),
+        DEPENDENT.format("lifecycle { replace_triggered_by = [terraform_data.b[each.key]] }") + REPEATED,
+    ),
+    "each in a condition": (6, "found each.key, which", "Set", CHECKED.format("precondition", "each.key")),
+    "each in a local value": (2, "locals: found each.key", "Set for_each", "locals {\n  x = each.key\n}\n"),
+    "each in an output": (2, 'output "x": found each.value', "Set for_each", output("each.value.name")),
+    "count in an output": (2, 'output "x": found count.index', "Set count", output('"${count.index}"')),
+    "each in the condition of a variable": (4, "found each.key", "Set", CONDITION.replace("var.zone", "each.key")),
+    "each in a call": (3, 'module "a": found each.key, which', "Set for_each", both(call(cidr="each.key"), INPUTS)),
+    "count in a call": (3, 'module "a": found count.index', "Set count", both(call(cidr="count.index"), INPUTS)),
+    "another attribute of each in a call": (
+        *(3, "found each.name", "Write each.key or each.value."),
+        both(call(cidr="each.name", for_each="{ a = 1 }"), INPUTS),
+    ),
+    "self in a resource": (3, 'data" "a": found self.id', "Write the address", of_data("self.id")),
+    "self in a precondition": (6, "found self.id, which", "address", CHECKED.format("precondition", "self.id")),
+    "self in an output": (2, "found self.id, which", "Write the address", output("self.id")),
+    "self in a call": (3, "found self.id, which", "Write the address", both(call(cidr="self.id"), INPUTS)),
+    "each in an import": (3, "import: found each.value", "Set for_each", IMPORTED.format("")),
     "an output of all": (7, "module.a.ids", "Write id.", called("module.a[*].ids", count=1)),
 }
 
@@ -110,6 +183,19 @@ FINE = {
         '      condition     = self.id != path.module\n      error_message = "No."\n    }\n  }\n}\n'
     ),
     "repeated": 'resource "terraform_data" "x" {\n  for_each = { a = 1 }\n  input    = "${each.key}${each.value}"\n}\n',
+    "each and count where they are set": (
+        of_data("[each.key, each.value.x, each.value]", "for_each = { a = { x = 1 } }")
+        + 'resource "terraform_data" "b" {\n  count = 2\n  input = count.index\n}\n'
+    ),
+    "each in conditions": CHECKED.format("precondition", "each.key").replace("input = 1", MAPPED),
+    "count in a trigger": (
+        DEPENDENT.format("count = 1\n  lifecycle { replace_triggered_by = [terraform_data.b[count.index]] }")
+        + 'resource "terraform_data" "b" {\n  count = 1\n}\n'
+    ),
+    "self of a resource": PROVISIONED.format("self.id"),
+    "each of a call": called("module.a", cidr="each.value", for_each='{ a = "x" }'),
+    "what a call without instances does not evaluate": called("module.a", cidr="each.key", count=0),
+    "loops and keys that are called each": output("[[for each in [{ x = 1 }] : each.x], { count = 1, self = 2 }]"),
     "types": 'variable "x" {\n  type    = object({ a = optional(map(string), {}) })\n  default = {}\n}\n',
     "all inputs": called("module.a.id", tags="{}"),
     "JSON": {
@@ -122,6 +208,8 @@ JSON = {
     "a function": ("lenght", '{"locals": {"x": "${lenght(1)}"}}'),
     "a local value that is itself": ("refers to itself", '{"locals": {"x": "${local.x}"}}'),
     "a resource": ("a_b.c", '{"output": {"x": {"value": "${a_b.c.id}"}}}'),
+    "each": ("found each.key", '{"resource": {"a_b": {"c": {"name": "${each.key}"}}}}'),
+    "self": ("found self.id", '{"output": {"x": {"value": "${self.id}"}}}'),
     "an input": ("requires the input cidr", '{"module": {"a": {"source": "./a"}}}'),
 }
 # No client is asked: providers are not installed, or the clients differ.
@@ -144,6 +232,17 @@ OF_PROVIDERS = {
         '"${rule}${rule.value}"}}}}}}}'
     },
     "an ephemeral resource": 'ephemeral "a_b" "c" {}\nprovider "a" {\n  token = ephemeral.a_b.c.token\n}\n',
+    "a block that is repeated as each": (
+        'resource "a_b" "c" {\n  dynamic "rule" {\n    for_each = [1]\n    iterator = each\n    content {\n'
+        "      a = each.value.x\n    }\n  }\n}\n"
+    ),
+    "a block that is repeated as each, in JSON": {
+        "main.tf.json": '{"resource": {"a_b": {"c": {"dynamic": {"each": {"for_each": [1], "content": {"a": '
+        '"${each.value}"}}}}}}}'
+    },
+    "imports": IMPORTED.format('for_each = { a = "x" }'),
+    "what calls an action": ('action "a_b" "c" {\n  count = 1\n  config {\n    a = [caller.id, count.index]\n  }\n}\n'),
+    "instances of providers": ('provider "a" {\n  alias    = "x"\n  for_each = { b = 1 }\n  region   = each.key\n}\n'),
     "a check": (
         'check "x" {\n  data "a_b" "c" {}\n  assert {\n    condition = data.a_b.c.id == ""\n'
         '    error_message = "No."\n  }\n}\n'
