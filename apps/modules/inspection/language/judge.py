@@ -95,7 +95,9 @@ class _Visit:
 
     @cached_property
     def scope(self) -> Scope | None:
-        return scope_of(self.visited, self.title, self.around.scope if self.around else None)
+        if self.around is not None:
+            return self.around.scope and scope_of(self.visited, "", self.around.scope)
+        return scope_of(self.visited, self.title, None)
 
 
 class _Judging:

@@ -209,6 +209,17 @@ JSON = {
     "a local value that is itself": ("refers to itself", '{"locals": {"x": "${local.x}"}}'),
     "a resource": ("a_b.c", '{"output": {"x": {"value": "${a_b.c.id}"}}}'),
     "each": ("found each.key", '{"resource": {"a_b": {"c": {"name": "${each.key}"}}}}'),
+    "each in one of two that say the same": (
+        *('resource "a_b" "d": found each.key',),
+        '{"resource": {"a_b": {"c": {"for_each": {"x": 1}, "name": "${upper(each.key)}"}, "d": {"name": '
+        '"${upper(each.key)}"}}}}',
+    ),
+    "a local value in one of two that say the same": (
+        "local.b: it refers to itself",
+        '{"locals": {"a": "${upper(local.b)}", "b": "${upper(local.b)}"}}',
+    ),
+    "a reference behind an escaped one": ("var.zone", '{"output": {"x": {"value": "$${var.no}${var.zone}}"}}}'),
+    "a reference with keys": ("var.zone", '{"output": {"x": {"value": "${ var.zone[0].a[\\"b\\"].c }"}}}'),
     "self": ("found self.id", '{"output": {"x": {"value": "${self.id}"}}}'),
     "an input": ("requires the input cidr", '{"module": {"a": {"source": "./a"}}}'),
 }
@@ -231,6 +242,7 @@ OF_PROVIDERS = {
         "main.tf.json": '{"resource": {"a_b": {"c": {"dynamic": {"rule": {"for_each": [1], "content": {"a": '
         '"${rule}${rule.value}"}}}}}}}'
     },
+    "a template that is not finished": {"main.tf.json": '{"resource": {"a_b": {"c": {"x": "${f(1)} ${var.no"}}}}'},
     "an ephemeral resource": 'ephemeral "a_b" "c" {}\nprovider "a" {\n  token = ephemeral.a_b.c.token\n}\n',
     "a block that is repeated as each": (
         'resource "a_b" "c" {\n  dynamic "rule" {\n    for_each = [1]\n    iterator = each\n    content {\n'
