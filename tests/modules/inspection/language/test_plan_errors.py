@@ -211,8 +211,10 @@ JSON = {
     "each": ("found each.key", '{"resource": {"a_b": {"c": {"name": "${each.key}"}}}}'),
     "each in one of two that say the same": (
         *('resource "a_b" "d": found each.key',),
-        '{"resource": {"a_b": {"c": {"for_each": {"x": 1}, "name": "${upper(each.key)}"}, "d": {"name": '
-        '"${upper(each.key)}"}}}}',
+        (
+            '{"resource": {"a_b": {"c": {"for_each": {"x": 1}, "name": "${upper(each.key)}"}, "d": {"name": '
+            '"${upper(each.key)}"}}}}'
+        ),
     ),
     "a local value in one of two that say the same": (
         "local.b: it refers to itself",
