@@ -48,7 +48,7 @@ The child process imports this package, so nothing in it imports Django.
 from apps.lib.archives.layouts import COMMAND_SUFFIXES, MODULE_SUFFIXES
 
 # Increase it with the rules: `manage.py reinspect` reads what an older one has read again.
-INSPECTOR = "12"
+INSPECTOR = "13"
 
 README_NAMES = ("readme.md", "readme.markdown", "readme")
 # The members of an archive whose texts are wanted, as `archives.inspect` takes them. READMEs of the root are not here:

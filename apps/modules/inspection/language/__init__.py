@@ -7,6 +7,7 @@
     judge       the walk through the table
     rules       one function for each kind of argument, and for what holds for a whole block
     overrides   what holds after override files were merged, and what must be declared
+    evaluation  what clients evaluate when they plan, and where each, count and self exist
     uses        what the expressions of a file use; `functions` has the functions of all clients
     plan_errors what loads and can never be planned, of one folder
     calls       what a folder says about others: its calls, and the providers that it configures

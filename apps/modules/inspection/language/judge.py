@@ -4,6 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from apps.modules.inspection.blocks import File
 from apps.modules.inspection.language import rules
@@ -11,23 +12,18 @@ from apps.modules.inspection.language.addresses import expected_provider_name, i
 from apps.modules.inspection.language.bodies import Argument, Content, Inner
 from apps.modules.inspection.language.calls import Call, Configuration, call_of, configuration_of, provider_uses
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, Clients, Finding, required
+from apps.modules.inspection.language.evaluation import Evaluated, Scope, evaluated, scope_of
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
 from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
 from apps.modules.inspection.language.table import Block, Nested
-from apps.modules.inspection.language.uses import Evaluated, Uses
+from apps.modules.inspection.language.uses import Uses
 
 MAX_FINDINGS = 20  # in one file
 _OVERRIDING_ONCE = frozenset({"backend", "cloud", "encryption"})  # in each override file
 MAX_SHOWN = 60  # characters of a name
 _FREE = Nested("nested")
 _KEY_PROVIDER = re.compile(r"[a-zA-Z0-9_-]+")
-# What is not evaluated when clients plan, or is evaluated on loading.
-_UNEVALUATED = frozenset({"terraform", "language", "moved", "removed", "import"})
-_EVALUATED_RULES = frozenset(
-    {"", "local", "condition", "own_condition", "condition_of_variable", "not_itself", "flag_of_terraform"}
-    | {"references", "replacing"}
-)
 _OF_PROVIDERS = frozenset({"module", "resource", "data", "ephemeral"})
 _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless"})
 
@@ -78,7 +74,7 @@ def duplicates(judged: Iterable[Judged]) -> Iterator[Finding]:
             seen.add(name)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Visit:
     """A block with its entry in the table. `clients`: those that read it."""
 
@@ -87,17 +83,21 @@ class _Visit:
     content: Content
     clients: Clients
     around: "_Visit | None"
-    is_evaluated: bool
-    iterators: frozenset[str]
 
-    @property
+    @cached_property
     def visited(self) -> Visited:
         return Visited(self.found, self.content, self.around.visited if self.around else None)
 
-    @property
+    @cached_property
     def title(self) -> str:
         own = " ".join([self.found.kind, *(f'"{_shown(label or "")}"' for label in self.found.labels)])
         return f"{self.around.title}, {own}" if self.around else own
+
+    @cached_property
+    def scope(self) -> Scope | None:
+        if self.around is not None:
+            return self.around.scope and scope_of(self.visited, "", self.around.scope)
+        return scope_of(self.visited, self.title, None)
 
 
 class _Judging:
@@ -139,11 +139,7 @@ class _Judging:
             return
         labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
         content = found.body.content(labels, only_arguments=block.only_arguments is not None)
-        is_evaluated = around.is_evaluated if around else found.kind not in _UNEVALUATED
-        iterators = around.iterators if around else frozenset()
-        if found.kind == "dynamic":
-            iterators |= _iterators(found, content)
-        self._body(_Visit(found, block, content, clients, around, is_evaluated, iterators))
+        self._body(_Visit(found, block, content, clients, around))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
         """Whether they are as many as expected."""
@@ -209,10 +205,8 @@ class _Judging:
         block = visit.block
         known = block.arguments.get(argument.name)
         rule = block.only_arguments or (known.rule if known else "")
-        is_keyword = visit.found.kind == "dynamic" and argument.name == "iterator"
-        if visit.is_evaluated and rule in _EVALUATED_RULES and not is_keyword:
-            local = argument.name if rule == "local" else ""
-            self.judged.evaluated.append(Evaluated(argument.expression, local, visit.iterators))
+        if visit.scope is not None and (found := evaluated(visit.scope, visit.visited, argument, rule)):
+            self.judged.evaluated.append(found)
         if block.only_arguments is not None:
             self._value(visit, block.only_arguments, argument, visit.clients)
             return
@@ -314,13 +308,6 @@ class _Judging:
         if block.one_of and not any(name in set_here for name in block.one_of):
             message = f"{visit.title}: found neither {' nor '.join(block.one_of)}, expected one"
             self.add_finding(visit.found.at, message, visit.clients)
-
-
-def _iterators(found: Inner, content: Content) -> frozenset[str]:
-    """The name that a `dynamic` block gives to its element (HCL `ext/dynblock`)."""
-    iterator = content.value("iterator")
-    named = iterator.traversal if iterator is not None else None
-    return frozenset({*(label for label in found.labels if label), *(named or ())[:1]})
 
 
 def _name(label: str) -> str:

@@ -1,7 +1,7 @@
-"""What loads and can never be planned, of one folder: names that nothing declares, and circles of local values.
+"""What loads and can never be planned, of one folder: names that nothing declares, `each`, `count` and `self` where
+they do not exist, and circles of local values.
 
-Sources: `evaluate_valid.go` of OpenTofu (internal/lang) and of Terraform (internal/terraform), HCL
-`hclsyntax/expression.go` (FunctionCallExpr).
+Sources: `evaluate.go` and `evaluate_valid.go` of both clients, HCL `hclsyntax/expression.go` (FunctionCallExpr).
 """
 
 import difflib
@@ -13,6 +13,7 @@ from typing import Any
 
 from apps.modules.inspection.blocks import LOCAL
 from apps.modules.inspection.declarations import Declarations
+from apps.modules.inspection.language.evaluation import OBJECTS
 from apps.modules.inspection.language.functions import FUNCTIONS
 from apps.modules.inspection.language.references import Mode, Subject
 from apps.modules.inspection.language.uses import Uses
@@ -28,6 +29,21 @@ _HOW = {
     "local": "add {} to a locals block",
     "module": 'call it: module "{}" {{ … }}',
     "resource": "declare it: {}",
+}
+# Where an object exists, and how to fix a reference that stands elsewhere.
+_EXISTS = {
+    "each": (
+        "in a block that sets for_each, and not in for_each itself",
+        "Set for_each in this block, or refer to something else.",
+    ),
+    "count": (
+        "in a block that sets count, and not in count itself",
+        "Set count in this block, or refer to something else.",
+    ),
+    "self": (
+        "in provisioners, connections and postconditions of a resource",
+        "Write the address of a resource, such as aws_instance.web.",
+    ),
 }
 
 
@@ -51,7 +67,10 @@ def in_order(errors: Iterable[PlanError]) -> list[PlanError]:
 
 def plan_errors(uses: Mapping[str, Uses], found: Declarations) -> list[PlanError]:
     """The first ones; `uses` by the path of each file of a folder."""
-    errors = (_undeclared(uses, found), _unknown_functions(uses), _circles_of_locals(uses.values(), found))
+    errors = (
+        *(_undeclared(uses, found), _misplaced(uses)),
+        *(_unknown_functions(uses), _circles_of_locals(uses.values(), found)),
+    )
     return in_order(one for kind in errors for one in islice(kind, MAX_PLAN_ERRORS))
 
 
@@ -68,6 +87,20 @@ def _undeclared(uses: Mapping[str, Uses], found: Declarations) -> Iterator[PlanE
                 f"Write {meant}.{shown(word)}." if meant else f'Write "{shown(word)}", or a reference such as var.name.'
             )
             yield PlanError(path, line, f"found {shown(word)}, which is neither a text in quotes nor a reference", hint)
+
+
+def _misplaced(uses: Mapping[str, Uses]) -> Iterator[PlanError]:
+    for path, used in uses.items():
+        for (text, owner), line in used.misplaced.items():
+            root, _, attribute = text.partition(".")
+            known = [f"{root}.{one}" for one in OBJECTS[root]]
+            if known and attribute and text not in known:
+                near = nearest(text, known)
+                hint = f"Write {near}." if near else f"Write {' or '.join(known)}."
+                yield PlanError(path, line, f"{owner}: found {shown(text)}, expected {' or '.join(known)}", hint)
+            else:
+                where, hint = _EXISTS[root]
+                yield PlanError(path, line, f"{owner}: found {shown(text)}, which exists only {where}", hint)
 
 
 def _unknown_functions(uses: Mapping[str, Uses]) -> Iterator[PlanError]:

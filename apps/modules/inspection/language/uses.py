@@ -9,15 +9,16 @@ HCL `hclsyntax/expression.go` and `ext/dynblock`.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Query, QueryCursor
 
-from apps.modules.inspection import literals, tree
+from apps.modules.inspection import tree
 from apps.modules.inspection.blocks import MAX_DEPTH, File
 from apps.modules.inspection.json_syntax import COMMENT, Located, is_string
 from apps.modules.inspection.language.bodies import KEY, Expression
+from apps.modules.inspection.language.evaluation import Evaluated, is_sound
 from apps.modules.inspection.language.functions import UNJUDGED
 from apps.modules.inspection.language.json_bodies import JsonExpression
 from apps.modules.inspection.language.native_bodies import NativeExpression
@@ -26,6 +27,7 @@ from apps.modules.inspection.language.references import Subject, subject_of
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*"
 _ROOT = re.compile(_NAME)
 _STEP = re.compile(rb"\.(?P<name>" + _NAME + rb")|\.(?:\*|\d+)|\[[^\[\]\n]*\]")
+_REFERENCE = re.compile(_NAME + rb"(?:\." + _NAME + rb"|\.(?:\*|\d+)|\[[^\[\]\n]*\]){0,3}")  # what anything is named by
 _CAPTURES = """
 (variable_expr) @variable
 (function_call) @call
@@ -35,36 +37,34 @@ _CAPTURES = """
 """
 _LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 _KINDS = frozenset({"var", "local", "module", "resource"})
-_ROOTS = _KINDS | {"count", "data", "each", "ephemeral", "path", "self", "terraform", "tofu"}
+_OBJECTS = frozenset({"count", "each", "self"})
+_ROOTS = _KINDS | _OBJECTS | {"data", "ephemeral", "path", "terraform", "tofu"}
 _ELSEWHERE = frozenset({"action", "provider", "list", "run"})  # roots of references that are not judged
 _OF_ITERATORS = ("key", "value")  # what the element of a dynamic block has, whose name JSON does not show
-_MOST_NAMES = 4
 _MAX_DEPTH = 4_000  # levels of the tree; brackets, of which there are at most MAX_DEPTH, have about ten each
 _MARKER = b"LARDER_TEMPLATE"
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluated:
-    """An expression that clients evaluate when they plan. `local`: the local value that it is; `iterators`: the names
-    of the `dynamic` blocks around it.
-    """
-
-    expression: Expression
-    local: str = ""
-    iterators: frozenset[str] = frozenset()
+# Most templates of JSON hold nothing but references: those need no tree.
+_SEQUENCE = re.compile(
+    r"\$\$\{|%%\{|\$\{ *(?P<plain>[A-Za-z_][\w-]*(?:\.(?:[A-Za-z_][\w-]*|\d+|\*)|\[(?:\d+|\*|\"[\w-]*\")\])*) *\}"
+    r"|(?P<begins>[$%]\{)",
+    re.ASCII,
+)
+_OBJECT = re.compile(r"\b(?:each|count|self|caller)\b")
 
 
 @dataclass(slots=True)
 class Uses:
     """Each with the first line of its use. `outputs`: name of the call, of the output, and whether a key of the call
-    stands between. `words`: names without a point, which are no references. `of_locals`: the local values that a local
-    value refers to.
+    stands between. `words`: names without a point, which are no references. `misplaced`: references to each, count and
+    self where these do not exist, each with the block that it is in. `of_locals`: the local values that a local value
+    refers to.
     """
 
     subjects: dict[Subject, int] = field(default_factory=dict)
     outputs: dict[tuple[str, str, bool], int] = field(default_factory=dict)
     functions: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
+    misplaced: dict[tuple[str, str], int] = field(default_factory=dict)
     of_locals: dict[str, set[str]] = field(default_factory=dict)
 
 
@@ -100,16 +100,43 @@ def uses_in_json(file: File, evaluated: Iterable[Evaluated]) -> Uses | None:
     """None if one of the templates cannot be parsed: then it is not sure where others end."""
     text = bytearray()
     spans = []
+    collector = _Collector(file, file, [])
+    seen: set[tuple[str, str]] = set()
     for one in evaluated:
         for string in _strings(one.expression):
+            sequences = _plain_sequences(string.content)
+            if sequences is not None:
+                for names, subject in sequences:
+                    collector.refer(names, subject, one, file.line(string.start))
+                continue
+            # The same text has the same uses, unless it refers to the block or the local value that it is in.
+            known = (string.content, one.local)
+            if known in seen and not _OBJECT.search(string.content):
+                continue
+            seen.add(known)
             content = string.content.encode("utf-8", "replace")
-            if literals.begins_template(string.content) and _MARKER not in content:
+            end = content.rfind(b"}") + 1  # what follows the last sequence has no uses
+            if _MARKER not in content:
                 start = len(text)
-                text += b"x = <<%b\n%b\n%b\n" % (_MARKER, content, _MARKER)
+                text += b"x = <<%b\n%b\n%b\n" % (_MARKER, content if b"{" in content[end:] else content[:end], _MARKER)
                 spans.append(_Span(start, len(text), one, string.start))
-    templates = File("", bytes(text))
-    root = tree.parse(templates)
-    return None if root.has_error else _Collector(file, templates, spans).collect([root])
+    if not spans:
+        return collector.found
+    collector.parsed = File("", bytes(text))
+    collector.spans = spans
+    root = tree.parse(collector.parsed)
+    return None if root.has_error else collector.collect([root])
+
+
+def _plain_sequences(text: str) -> list[tuple[list[str], Subject | None]] | None:
+    """The reference in each sequence of a template; None if one of them is more than that."""
+    found = []
+    for match in _SEQUENCE.finditer(text):
+        if match["plain"]:
+            found.append(_named(match["plain"].encode("utf-8", "replace"), 0))
+        elif match["begins"]:
+            return None
+    return found
 
 
 def _strings(expression: Expression) -> Iterator[Located]:
@@ -156,17 +183,25 @@ class _Collector:
         return self.found
 
     def _variable(self, start: int, evaluated: Evaluated, line: int) -> None:
-        root, *rest = names = _traversal(self.parsed.text, start)
-        if (
-            root in evaluated.iterators
-            or root in _ELSEWHERE
-            or any(root in one.names and one.holds(start) for one in self.scopes)
-        ):
+        names, subject = _named(self.parsed.text, start)
+        if not any(names[0] in one.names and one.holds(start) for one in self.scopes):
+            self.refer(names, subject, evaluated, line, is_judged=self._is_judged(start, evaluated))
+
+    def refer(
+        self, names: list[str], subject: Subject | None, evaluated: Evaluated, line: int, *, is_judged: bool = True
+    ) -> None:
+        """A reference to what is no name of a loop. `is_judged`: clients surely evaluate it."""
+        root, *rest = names
+        if root in evaluated.scope.iterators or root in _ELSEWHERE:
+            return
+        if root in evaluated.scope.objects or root in _OBJECTS:
+            if not is_sound(names, evaluated.scope):
+                text = ".".join(one for one in names[:2] if one != KEY)
+                self.found.misplaced.setdefault((text, evaluated.scope.owner), line)
             return
         is_word = not rest and root not in _ROOTS and not evaluated.expression.is_json
-        if is_word and self._is_judged(start, evaluated):
+        if is_word and is_judged:
             self.found.words.setdefault(root, line)
-        subject = subject_of(tuple(names))
         if subject is None or subject.kind not in _KINDS:
             return
         if subject.kind == "resource" and subject.names[1] in _OF_ITERATORS and evaluated.expression.is_json:
@@ -174,14 +209,14 @@ class _Collector:
         self.found.subjects.setdefault(subject, line)
         if subject.kind == "local" and evaluated.local:
             self.found.of_locals.setdefault(evaluated.local, set()).add(subject.names[0])
-        if subject.kind == "module" and self._is_judged(start, evaluated):
+        if subject.kind == "module" and is_judged:
             has_key = rest[1:2] == [KEY]
             if output := rest[2:3] if has_key else rest[1:2]:
                 self.found.outputs.setdefault((rest[0], output[0], has_key), line)
 
     def _is_judged(self, start: int, evaluated: Evaluated) -> bool:
         """Whether clients surely evaluate what is there."""
-        return not evaluated.iterators and not any(scope.holds(start) for scope in self.scopes)
+        return not evaluated.scope.iterators and not any(scope.holds(start) for scope in self.scopes)
 
     def _scope(self, node: Node, evaluated: Evaluated, line: int) -> None:
         first, names = node.children[0], frozenset[str]()
@@ -215,15 +250,20 @@ def _captured(node: Node) -> Iterator[tuple[int, bool, Node]]:
     return iter(sorted(found, key=lambda one: (one[0], -one[2].end_byte)))
 
 
-def _traversal(text: bytes, start: int) -> list[str]:
+def _named(text: bytes, start: int) -> tuple[list[str], Subject | None]:
     """The names from this root on, and a KEY for each index between them; at most as many as anything is named by."""
-    root = _ROOT.match(text, start)
-    names = [root[0].decode("utf-8", "replace")] if root else [""]
-    at = root.end() if root else start
-    while len(names) < _MOST_NAMES and (step := _STEP.match(text, at)):
-        names.append(step["name"].decode("utf-8", "replace") if step["name"] else KEY)
-        at = step.end()
-    return names
+    found = _REFERENCE.match(text, start)
+    return _read(found[0]) if found else ([""], None)
+
+
+@lru_cache(maxsize=4096)
+def _read(reference: bytes) -> tuple[list[str], Subject | None]:
+    """The same ones are written again and again."""
+    root = _ROOT.match(reference)
+    steps = _STEP.finditer(reference, root.end() if root else 0)
+    names = [root[0].decode("utf-8", "replace") if root else ""]
+    names += (step["name"].decode("utf-8", "replace") if step["name"] else KEY for step in steps)
+    return names, subject_of(tuple(names))
 
 
 @cache
