@@ -67,7 +67,7 @@ chaos: ## Break every part of the stack for a minute each, under load, and repor
 		$(BIN)/pytest -s $$($(BIN)/python -m tests.chaos.cases)
 
 lint: ## Check style and formatting
-	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/djlint --quiet templates
+	@$(BIN)/ruff check && $(BIN)/ruff format --check && $(BIN)/djlint --quiet templates apps/contrib
 
 types: ## Check types
 	@$(BIN)/mypy

@@ -6,9 +6,9 @@ from importlib.util import find_spec
 from django.core.exceptions import ImproperlyConfigured
 
 INSTALLED_ROOMS = {
-    "mirror": "apps.upstream.room.Mirror",
-    "git": "apps.sources.room.Git",
-    "assistants": "apps.assistants.room.Assistants",
+    "mirror": "apps.contrib.mirror.room.Mirror",
+    "git": "apps.contrib.git.room.Git",
+    "assistants": "apps.contrib.assistants.room.Assistants",
 }
 
 

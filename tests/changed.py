@@ -13,7 +13,18 @@ import grimp
 
 from tests.programs import CHECKOUT
 
-EDGES = ("admin_base", "api", "assistants", "oci", "portal", "protocol")
+EDGES = ("admin_base", "api", "contrib", "oci", "portal", "protocol")
+# Where the tests of the rooms in apps/contrib are.
+OF_ROOMS = {
+    ("contrib", "git", "pages"): ("portal", "sources"),
+    ("contrib", "git", "api"): ("api", "sources"),
+    ("contrib", "git", "remote"): ("lib", "git"),
+    ("contrib", "git"): ("sources",),
+    ("contrib", "mirror", "pages"): ("portal", "upstream"),
+    ("contrib", "mirror", "api"): ("api", "upstream"),
+    ("contrib", "mirror"): ("upstream",),
+    ("contrib", "assistants"): ("assistants",),
+}
 LISTS = ("urls", "wiring")  # import all views: what they reach says nothing
 
 
@@ -28,6 +39,10 @@ def changed_files(base: str) -> set[str]:
 
 def folder_of(*parts: str) -> str:
     """The deepest folder of tests that mirrors these folders; those of `registry_site` are in tests/site."""
+    for room, folder in OF_ROOMS.items():
+        if parts[: len(room)] == room:
+            parts = (*folder, *parts[len(room) :])
+            break
     found = [Path("tests", *parts[:length]) for length in range(len(parts), 0, -1)]
     return next((str(folder) for folder in found if (CHECKOUT / folder).is_dir()), "tests/house")
 

@@ -13,11 +13,11 @@ from apps.admin_base import listing
 from apps.artifacts.models import Manifest
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
+from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
-from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from bench.lists import WORDS, scans
 from tests.admin import rows
 from tests.admin.lists import list_of

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.assistants import sizes
+from apps.contrib.assistants import sizes
 from apps.lib.addresses import ModuleAddress
 from apps.modules.lifecycle import ACTIONS
 from apps.providers.catalogue import refresh

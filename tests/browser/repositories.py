@@ -7,10 +7,10 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
+from apps.contrib.git import connecting
+from apps.contrib.git.models import CredentialKind, GitRepository, Tag, Verdict
 from apps.lib.versions import sort_key
 from apps.releases.models import Release
-from apps.sources import connecting
-from apps.sources.models import CredentialKind, GitRepository, Tag, Verdict
 
 RULES = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}]
 

@@ -10,8 +10,8 @@ from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting
 from apps.notify import webhooks
-from apps.sources import connecting
 
 PUBLISHER, REPOSITORY, WEBHOOK = KINDS = ("trusted-publisher", "git-repository", "webhook")
 RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.lib.git.remotes import Remote
+from apps.contrib.git.remote.remotes import Remote
 from tests.builders.git_repositories import ENVIRONMENT, Repository, ssh_key
 from tests.builders.git_servers import BACKEND, Site
 from tests.builders.tls import Authority

@@ -22,8 +22,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from apps.lib.git.access import Access
-from apps.lib.git.remotes import Remote, parse
+from apps.contrib.git.remote.access import Access
+from apps.contrib.git.remote.remotes import Remote, parse
 from apps.lib.settings_values.outgoing import Sources
 from tests.builders.git_repositories import (
     ENVIRONMENT,

@@ -5,8 +5,8 @@ import json
 
 from django.utils import timezone
 
-from apps.sources import connecting, hooks
-from apps.sources.models import GitRepository, Tag, Verdict
+from apps.contrib.git import connecting, hooks
+from apps.contrib.git.models import GitRepository, Tag, Verdict
 
 RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
 NOWHERE = {"repository_id": 0, "hook_id": "h" * 43, "tag_id": 0}

@@ -7,8 +7,8 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.models import Visibility
-from apps.upstream.models import Upstream
-from apps.upstream.rows import LockRun, RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import LockRun, RunState, Schedule, SyncRun
 from tests.upstream import mirrored
 
 HOST = "locks.registry.example"

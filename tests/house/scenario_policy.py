@@ -7,10 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import exceptions, policies, upstreams
+from apps.contrib.mirror.exceptions import ModuleVersion
+from apps.contrib.mirror.models import UpstreamProvider, UpstreamVersion
 from apps.lib import versions
-from apps.upstream import exceptions, policies, upstreams
-from apps.upstream.exceptions import ModuleVersion
-from apps.upstream.models import UpstreamProvider, UpstreamVersion
 
 NOWHERE: dict[str, Any] = {"exception_id": 0}
 

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs import capabilities
-from apps.upstream import upstreams
-from apps.upstream.models import KeyState, UnsignedAllowance, Verdict
-from apps.upstream.rows import AlarmKind
+from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.models import KeyState, UnsignedAllowance, Verdict
+from apps.contrib.mirror.rows import AlarmKind
 from tests.house import scenario_locks, scenario_policy
 from tests.upstream import mirrored, shelf
 

@@ -15,7 +15,9 @@ def python_files(*folders: str) -> list[Path]:
 
 
 def templates() -> list[Path]:
-    return sorted((CHECKOUT / "templates").rglob("*.*"))
+    """Those of all, and those of the rooms in apps/contrib."""
+    folders = [CHECKOUT / "templates", *(CHECKOUT / "apps" / "contrib").glob("*/templates")]
+    return sorted(path for folder in folders for path in folder.rglob("*.*"))
 
 
 @cache

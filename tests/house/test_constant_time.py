@@ -14,7 +14,7 @@ WHERE = {
     "apps/accounts/identity/sessions.py: _is_of",
     "apps/accounts/identity/sign_on/openid.py: id_claims",
     "apps/blobs/capabilities.py: seconds_left",
-    "apps/sources/signatures.py: _is_secret",
+    "apps/contrib/git/signatures.py: _is_secret",
     "registry_site/monitoring/page.py: may_read",
     "registry_site/operations/authenticity.py: problem_with",
 }

@@ -13,13 +13,13 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from apps.blobs.care import runs
+from apps.contrib.git import connecting
+from apps.contrib.mirror.models import Upstream
 from apps.jobs import heartbeats
 from apps.jobs.queues import QUEUES
 from apps.lib.markdown import rendering
 from apps.lib.process import metrics
 from apps.portal.help import manual
-from apps.sources import connecting
-from apps.upstream.models import Upstream
 from registry_site.front.front import front
 from registry_site.monitoring.clients import clients
 from registry_site.server import health, threads

@@ -50,7 +50,7 @@ def test_no_stylesheet_or_script_fetches_from_elsewhere():
 def test_each_template_compiles():
     refused = {}
     for path in TEMPLATES:
-        name = path.relative_to(sources.CHECKOUT / "templates").as_posix()
+        name = path.as_posix().rpartition("/templates/")[2]
         try:
             engines["django"].get_template(name)
         except TemplateSyntaxError as error:

@@ -10,8 +10,8 @@ from urllib.parse import urlsplit
 import pytest
 
 from apps.blobs.backends.s3 import open_backend
+from apps.contrib.git.remote import children
 from apps.jobs import database_availability
-from apps.lib.git import children
 from apps.lib.net import fetching, outgoing
 from apps.lib.process import outside
 from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress

@@ -8,6 +8,7 @@ import pytest
 from apps.portal.help import manual
 from tests import pages
 from tests.documents import CHECKOUT
+from tests.house import sources
 from tests.rows import for_each_row
 
 TOPIC = re.compile(r'{% help "([^"]+)"')
@@ -59,7 +60,7 @@ def test_each_page_of_the_docs_for_users_and_operators_is_in_the_index():
 
 
 def test_each_topic_is_used_and_leads_as_each_section_does_to_a_heading_that_is_there():
-    texts = [path.read_text() for path in (CHECKOUT / "templates").rglob("*.html")]
+    texts = [path.read_text() for path in sources.templates() if path.suffix == ".html"]
     setup = re.findall(r'^        "([\w-]+)",$', (CHECKOUT / "registry_site/admin/setup.py").read_text(), re.MULTILINE)
     used = {topic for text in texts for topic in TOPIC.findall(text)} | (set(setup) & manual.TOPICS.keys())
     assert used == manual.TOPICS.keys()

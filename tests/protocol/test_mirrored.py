@@ -14,6 +14,7 @@ from django.utils import timezone
 from apps.audit import generation
 from apps.blobs import verifying
 from apps.blobs.verifying import BeingVerified
+from apps.contrib.mirror.errors import Refused
 from apps.http import mirrors
 from apps.http.ready import ready_of
 from apps.http.waits import Patience
@@ -21,7 +22,6 @@ from apps.jobs import waiting
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import CredentialsRequired, NotFound, TooManyAttempts, Unavailable
 from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
-from apps.upstream.errors import Refused
 from tests.protocol.mirrored import HOST, PROVIDER, ZIP, OneProvider, package, store_zip
 from tests.protocol.test_mirror import NOON, NOT_HERE
 from tests.rows import for_each_row

@@ -11,10 +11,10 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, syncing, tasks, verdicts
+from apps.contrib.git.models import GitRepository, Tag
 from apps.jobs.models import Job
 from apps.modules.tasks import publish_module
-from apps.sources import connecting, syncing, tasks, verdicts
-from apps.sources.models import GitRepository, Tag
 from tests import children
 from tests.builders.git_servers import Repository, Site, git_site
 from tests.sessions import in_browser

@@ -10,9 +10,9 @@ from apps.accounts.models import Grant, Namespace, Role, Scope, User
 from apps.accounts.namespaces import grants_in
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, hooks, host_scanning
+from apps.contrib.git.models import GitRepository, Tag, Verdict
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
-from apps.sources import connecting, hooks, host_scanning
-from apps.sources.models import GitRepository, Tag, Verdict
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser

@@ -6,9 +6,9 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from apps.contrib.git import connecting, health
+from apps.contrib.git.models import GitRepository
 from apps.jobs.models import Job
-from apps.sources import connecting, health
-from apps.sources.models import GitRepository
 from registry_site.operations import doctor
 from registry_site.server import health as parts
 from registry_site.server.forwarded import DIRECT_PEER

@@ -9,14 +9,14 @@ from django.utils import timezone
 from apps.accounts.models import Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, host_scanning, syncing
+from apps.contrib.git.models import GitRepository
+from apps.contrib.git.remote import host_keys, refs
+from apps.contrib.git.remote.access import GitFailed
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict, Invalid, RegistryError, TooManyAttempts, Unavailable
-from apps.lib.git import host_keys, refs
-from apps.lib.git.access import GitFailed
 from apps.notify.models import Letter, OutboxEvent
 from apps.notify.outbox import dispatch
-from apps.sources import connecting, host_scanning, syncing
-from apps.sources.models import GitRepository
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sessions import in_browser

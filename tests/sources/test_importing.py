@@ -7,13 +7,13 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import BreakingChanges, Namespace
+from apps.contrib.git import estimating, listing_changes, queueing, syncing, tasks
+from apps.contrib.git.models import GitRepository, Tag, Verdict
+from apps.contrib.git.remote.refs import Ref
 from apps.jobs import turns
 from apps.jobs.models import WORKING, Job
-from apps.lib.git.refs import Ref
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
-from apps.sources import estimating, listing_changes, queueing, syncing, tasks
-from apps.sources.models import GitRepository, Tag, Verdict
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Repository, Site
 from tests.live import Live

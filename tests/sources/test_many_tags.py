@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from apps.lib.git.refs import Ref
-from apps.sources import listing_changes, rulebook, verdicts
-from apps.sources.models import Tag
+from apps.contrib.git import listing_changes, rulebook, verdicts
+from apps.contrib.git.models import Tag
+from apps.contrib.git.remote.refs import Ref
 from tests.rows import for_each_row
 from tests.sources.conftest import Git
 

@@ -8,13 +8,13 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.contrib.git import syncing, tasks
+from apps.contrib.git.models import GitRepository, Verdict
 from apps.jobs.models import Job
 from apps.notify.models import Delivery, Letter, Webhook
 from apps.notify.outbox import dispatch
 from apps.releases.models import Release, State
 from apps.releases.publishing import reserving, transitions
-from apps.sources import syncing, tasks
-from apps.sources.models import GitRepository, Verdict
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Connect, Git, module, work_off
 

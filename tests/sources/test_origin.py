@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from apps.contrib.git import forges
 from apps.provenance import differences, origin, predicates
 from apps.releases.models import Release
-from apps.sources import forges
 from tests.builders.git_servers import Repository
 from tests.conftest import Publish
 from tests.sources.conftest import Git, module

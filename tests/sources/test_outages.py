@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from apps.contrib.git import publishing, syncing, tasks
+from apps.contrib.git.models import GitRepository, Tag
+from apps.contrib.git.remote import refs
 from apps.jobs.models import Job
-from apps.lib.git import refs
 from apps.releases.models import Release, State
-from apps.sources import publishing, syncing, tasks
-from apps.sources.models import GitRepository, Tag
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Git, module, work_off
 

@@ -5,13 +5,13 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
+from apps.contrib.git import connecting, syncing, tasks
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.modules import answers
 from apps.modules import publishing as module_publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
-from apps.sources import connecting, syncing, tasks
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
 from tests.sessions import in_browser
 from tests.sources.conftest import RULES, Connect, Git, kinds, module, work_off

@@ -4,9 +4,9 @@ from functools import partial
 
 import pytest
 
+from apps.contrib.git import connecting
+from apps.contrib.git.models import GitRepository
 from apps.lib.errors import Conflict
-from apps.sources import connecting
-from apps.sources.models import GitRepository
 from tests.sessions import in_browser
 from tests.threads import at_once
 

@@ -8,13 +8,23 @@ from django.utils import timezone
 from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
+from apps.contrib.git import (
+    connecting,
+    exchanges,
+    health,
+    host_scanning,
+    previewing,
+    publishing,
+    queueing,
+    syncing,
+    tasks,
+)
+from apps.contrib.git.models import GitRepository, RepositoryState, Tag, Verdict
+from apps.contrib.git.remote import host_keys
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
-from apps.lib.git import host_keys
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
-from apps.sources import connecting, exchanges, health, host_scanning, previewing, publishing, queueing, syncing, tasks
-from apps.sources.models import GitRepository, RepositoryState, Tag, Verdict
 from tests.builders.approving import ask_for_approval
 from tests.builders.connecting import REPOSITORY, hand_over
 from tests.builders.git_servers import Repository

@@ -2,11 +2,11 @@ import pytest
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, judging, syncing, tasks, verdicts
+from apps.contrib.git.models import Tag
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release, State
-from apps.sources import connecting, judging, syncing, tasks, verdicts
-from apps.sources.models import Tag
 from tests.builders.git_servers import Repository, Site
 from tests.sources.conftest import Connect, Git, kinds, module, work_off
 
@@ -109,7 +109,7 @@ def test_a_tag_that_is_deleted_raises_an_alarm_and_changes_no_release(git: Git, 
 
 @pytest.mark.slow
 def test_a_history_that_was_rewritten_is_a_few_alarms(git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("apps.sources.listing_changes.MAX_ALARMS", 2)
+    monkeypatch.setattr("apps.contrib.git.listing_changes.MAX_ALARMS", 2)
     names = [f"v1.0.{number}" for number in range(5)]
     for name in names:
         upstream.tag(name)

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from apps.accounts.models import Namespace
+from apps.contrib.git import tag_signatures
 from apps.releases.models import Release
 from apps.signing import armor
 from apps.signing.models import SigningKey, State
-from apps.sources import tag_signatures
 from tests.builders.git_servers import Repository, ssh_key
 from tests.builders.keys import TestKey, signing_key
 from tests.rows import for_each_row

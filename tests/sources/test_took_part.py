@@ -17,15 +17,15 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, User
 from apps.accounts.rows import MachineAct
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, previewing, syncing
+from apps.contrib.git.git_places import GitPlace, Tags
+from apps.contrib.git.models import GitRepository, Tag
 from apps.lib.errors import RoleRequired
 from apps.notify import outbox
 from apps.notify.mail import preferences
 from apps.notify.models import Letter
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving, deciding
-from apps.sources import connecting, previewing, syncing
-from apps.sources.git_places import GitPlace, Tags
-from apps.sources.models import GitRepository, Tag
 from tests.builders.approving import ask_for_approval
 from tests.builders.git_servers import Repository, Site
 from tests.conftest import person
@@ -249,7 +249,7 @@ def test_an_upgrade_fills_in_who_acted_from_the_audit(git: Git, dora: User, erin
     assert acts == [(git.repository.user_id, erin.pk, "changed"), (git.repository.user_id, dora.pk, "started")]
     MachineAct.objects.all().delete()
 
-    migration = import_module("apps.sources.migrations.0005_requests")
+    migration = import_module("apps.contrib.git.migrations.0005_requests")
     migration.fill_in_acts(apps, None)
     migration.fill_in_acts(apps, None)
 

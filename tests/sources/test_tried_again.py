@@ -7,11 +7,11 @@ import pytest
 from django.urls import reverse
 
 from apps.accounts.models import Grant, Namespace, Role, User
+from apps.contrib.git import syncing
+from apps.contrib.git.models import GitRepository, Tag
 from apps.jobs.models import Job
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
-from apps.sources import syncing
-from apps.sources.models import GitRepository, Tag
 from tests.builders.git_servers import Repository
 from tests.sessions import in_browser
 from tests.sources.conftest import Git, module, work_off

@@ -6,8 +6,8 @@ from ipaddress import ip_network
 
 import pytest
 
-from apps.upstream import breaker, requesting
-from apps.upstream.models import Upstream
+from apps.contrib.mirror import breaker, requesting
+from apps.contrib.mirror.models import Upstream
 from registry_site.server import health as parts
 from tests.upstream import misbehaving
 from tests.upstream.misbehaving import Registry

@@ -2,10 +2,10 @@
 
 from collections.abc import Mapping
 
+from apps.contrib.mirror import docs
+from apps.contrib.mirror.models import UpstreamPackage
+from apps.contrib.mirror.tasks import read_docs
 from apps.jobs.models import Job
-from apps.upstream import docs
-from apps.upstream.models import UpstreamPackage
-from apps.upstream.tasks import read_docs
 from tests.builders import docs as builder
 from tests.builders import providers
 from tests.upstream.shelf import add_package, add_upstream, add_version

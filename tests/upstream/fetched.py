@@ -6,10 +6,10 @@ from typing import Any
 
 from django.utils import timezone
 
+from apps.contrib.mirror import fetching, working
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet, Waiting
-from apps.upstream import fetching, working
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 
 PATIENCE = 30.0
 

@@ -9,8 +9,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
+from apps.contrib.mirror import lock_requests, locking, runs
 from apps.jobs.models import Job
-from apps.upstream import lock_requests, locking, runs
 from tests.upstream.fetched import work
 from tests.upstream.misbehaving import HOST, Registry
 
@@ -78,7 +78,7 @@ def complete(
 
 def finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Be a worker with threads: what the run waits for is fetched meanwhile."""
-    monkeypatch.setattr("apps.upstream.locking.time.sleep", lambda _: work())
+    monkeypatch.setattr("apps.contrib.mirror.locking.time.sleep", lambda _: work())
     runs.run_here(Job.objects.filter(kind=locking.JOB).latest("pk").pk)
 
 

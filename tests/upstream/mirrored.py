@@ -8,10 +8,8 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from apps.blobs.models import Blob
-from apps.lib import versions
-from apps.releases.docs import layouts, rendering
-from apps.upstream import docs, stored_sums
-from apps.upstream.models import (
+from apps.contrib.mirror import docs, stored_sums
+from apps.contrib.mirror.models import (
     KeyPin,
     KeyState,
     UnsignedAllowance,
@@ -21,7 +19,9 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.upstream.rows import Alarm, AlarmKind, PackageDocs, PackageDocsPage
+from apps.contrib.mirror.rows import Alarm, AlarmKind, PackageDocs, PackageDocsPage
+from apps.lib import versions
+from apps.releases.docs import layouts, rendering
 from tests.builders import docs as builder
 from tests.conftest import person
 

@@ -8,10 +8,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import advisories, policies
+from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy import decisions
 from apps.lib import versions
-from apps.upstream import advisories, policies
-from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
-from apps.upstream.policy import decisions
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)
 LONG_AGO = datetime(2018, 3, 1, tzinfo=UTC)

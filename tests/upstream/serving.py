@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.contrib.mirror.models import Upstream
 from apps.jobs import waiting
-from apps.upstream.models import Upstream
 from tests.upstream import fetched
 
 TOFU, TERRAFORM = "OpenTofu/1.12.6", "Terraform/1.11.4"

@@ -9,9 +9,8 @@ from django.utils import timezone
 
 from apps.blobs import store
 from apps.blobs.models import Blob
-from apps.lib import versions
-from apps.upstream import stored_sums
-from apps.upstream.models import (
+from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror.models import (
     KeyPin,
     KeyState,
     Upstream,
@@ -20,7 +19,8 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.lib import versions
 from tests.conftest import BLOBS
 
 HOST = "registry.example.com"

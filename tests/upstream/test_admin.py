@@ -11,8 +11,7 @@ from django.utils import timezone
 from apps.accounts.access import staff_roles
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.jobs.models import Job
-from apps.upstream.models import (
+from apps.contrib.mirror.models import (
     KeyPin,
     KeyState,
     UnsignedAllowance,
@@ -21,7 +20,8 @@ from apps.upstream.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState, PolicyException
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState, PolicyException
+from apps.jobs.models import Job
 from tests.admin.lists import ask, list_of, page_of, run
 from tests.conftest import person
 from tests.rows import for_each_row

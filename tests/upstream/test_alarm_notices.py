@@ -8,12 +8,12 @@ from django.contrib.auth.models import Permission
 from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import alarms
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import Alarm, AlarmKind
 from apps.notify import webhooks
 from apps.notify.models import Delivery, Letter, Preference
-from apps.upstream import alarms
-from apps.upstream.errors import Refused
-from apps.upstream.models import Upstream
-from apps.upstream.rows import Alarm, AlarmKind
 from tests.builders.keys import signing_key
 from tests.notify.conftest import hooked, loopback, receiver, tell  # noqa: F401  # fixtures
 from tests.upstream import fetched

@@ -8,9 +8,9 @@ from threading import Barrier, Lock
 import pytest
 from django.utils import timezone
 
-from apps.upstream import breaker, exchanges
-from apps.upstream.errors import FetchFailed
-from apps.upstream.models import Upstream
+from apps.contrib.mirror import breaker, exchanges
+from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.models import Upstream
 from tests.rows import for_each_row
 from tests.threads import at_once
 from tests.upstream import faults, misbehaving

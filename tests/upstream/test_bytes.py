@@ -8,12 +8,12 @@ from django.conf import settings as site
 from apps.accounts.access.gate import Viewer
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob
+from apps.contrib.mirror import alarms, exchanges, manifests, packages, records
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import KeyState, UpstreamPackage, UpstreamVersion, Verdict
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from apps.lib.errors import Conflict, Unavailable
 from apps.lib.packages import sandboxed
-from apps.upstream import alarms, exchanges, manifests, packages, records
-from apps.upstream.errors import Refused
-from apps.upstream.models import KeyState, UpstreamPackage, UpstreamVersion, Verdict
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState
 from tests.builders import providers
 from tests.builders.keys import signing_key
 from tests.upstream import faults, fetched

@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.contrib.mirror import connection_values
 from apps.lib.errors import Invalid
-from apps.upstream import connection_values
 from tests.rows import for_each_row
 
 

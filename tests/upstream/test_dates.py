@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.upstream import dates, modules
-from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror import dates, modules
+from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 from tests.upstream.misbehaving import Registry

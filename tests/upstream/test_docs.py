@@ -5,12 +5,12 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs.models import Blob
+from apps.contrib.mirror import docs, storage, stored_sums, tasks, trust, upstreams
+from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage, StoredSum
 from apps.jobs.models import Job
 from apps.lib.packages import sandboxed
 from apps.releases.docs import layouts, reading
-from apps.upstream import docs, storage, stored_sums, tasks, trust, upstreams
-from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamVersion
-from apps.upstream.rows import PackageDocs, PackageDocsPage, StoredSum
 from tests.builders import docs as builder
 from tests.builders.hostile import PAYLOADS, findings_in
 from tests.rows import for_each_row

@@ -7,9 +7,9 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
-from apps.upstream import exchanges, upstreams
-from apps.upstream.errors import FetchFailed
-from apps.upstream.models import Upstream
+from apps.contrib.mirror import exchanges, upstreams
+from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.models import Upstream
 from tests.rows import for_each_row
 from tests.upstream import faults, misbehaving
 from tests.upstream.proxying import proxying

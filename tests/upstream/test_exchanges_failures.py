@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from apps.upstream import breaker, exchanges, requesting
-from apps.upstream.errors import FetchFailed
+from apps.contrib.mirror import breaker, exchanges, requesting
+from apps.contrib.mirror.errors import FetchFailed
 from tests.rows import for_each_row
 from tests.upstream import faults
 

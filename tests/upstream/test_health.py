@@ -11,11 +11,11 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.mirror import advisories, health
+from apps.contrib.mirror.models import Upstream, UpstreamProvider
+from apps.contrib.mirror.rows import AlarmState
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
-from apps.upstream import advisories, health
-from apps.upstream.models import Upstream, UpstreamProvider
-from apps.upstream.rows import AlarmState
 from registry_site.operations import doctor, examining
 from registry_site.server import health as parts
 from registry_site.server.forwarded import DIRECT_PEER

@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import held_back
+from apps.contrib.mirror.models import Upstream, UpstreamVersion
+from apps.contrib.mirror.rows import HeldBack
+from apps.contrib.mirror.serving import Mirrors
 from apps.lib.mirrored import HostedProvider
-from apps.upstream import held_back
-from apps.upstream.models import Upstream, UpstreamVersion
-from apps.upstream.rows import HeldBack
-from apps.upstream.serving import Mirrors
 from tests import pages
 from tests.upstream import fetched
 from tests.upstream.serving import Edge, version_url

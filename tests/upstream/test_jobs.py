@@ -10,12 +10,12 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
+from apps.contrib.mirror import fetching, pruning, tasks, working
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
 from apps.jobs import queue, targets
 from apps.jobs.models import Job, State
 from apps.jobs.waiting import NotYet
 from apps.lib.errors import Unavailable
-from apps.upstream import fetching, pruning, tasks, working
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider
 from registry_site.celery import app
 from tests.threads import at_once
 from tests.upstream import faults, fetched, misbehaving
@@ -78,7 +78,7 @@ def test_a_job_that_comes_after_the_bytes_downloads_nothing_and_one_of_a_row_tha
 
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
-    monkeypatch.setattr("apps.upstream.working.lists.refresh", lambda *_: 1 / 0)
+    monkeypatch.setattr("apps.contrib.mirror.working.lists.refresh", lambda *_: 1 / 0)
     wants(upstream)
     for _ in range(site.JOB_ATTEMPTS + 1):
         fetched.due_again()

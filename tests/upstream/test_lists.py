@@ -8,12 +8,12 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.audit import generation
+from apps.contrib.mirror import fetching, lists
+from apps.contrib.mirror.errors import FetchFailed, Refused
+from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet
 from apps.lib.errors import NotFound, Unavailable
-from apps.upstream import fetching, lists
-from apps.upstream.errors import FetchFailed, Refused
-from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched
 

@@ -6,11 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
+from apps.contrib.mirror.rows import LockRun
 from apps.lib.formats.lock_files import parse_lock, parse_source, zip_hashes
 from apps.lib.settings_values.rates import Rate
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release
-from apps.upstream.rows import LockRun
 from tests.providers.draft_client import DraftClient, hold, zips
 from tests.rows import for_each_row
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry, finish

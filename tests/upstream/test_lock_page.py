@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.upstream.models import Upstream
-from apps.upstream.rows import LockRun
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import LockRun
 from tests.rows import for_each_row
 from tests.upstream.locks import HOST, PLATFORMS, complete, entry, finish
 

@@ -6,14 +6,14 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
+from apps.contrib.mirror import lock_requests, locking, runs, trust, working
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.rows import Effect, LockRun, PolicyRule, RunState
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError, Unavailable
 from apps.lib.formats.lock_files import parse_lock, zip_hashes
-from apps.upstream import lock_requests, locking, runs, trust, working
-from apps.upstream.errors import Refused
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.upstream.rows import Effect, LockRun, PolicyRule, RunState
 from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.fetched import work

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.contrib.mirror import exchanges, modules
+from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.modules import HostedModule, KnownVersion
 from apps.lib import versions
 from apps.lib.errors import Invalid
-from apps.upstream import exchanges, modules
-from apps.upstream.errors import FetchFailed
-from apps.upstream.models import Upstream
-from apps.upstream.modules import HostedModule, KnownVersion
 from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.misbehaving import DISCOVERY, HOST, Registry

@@ -6,12 +6,12 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
+from apps.contrib.mirror import fetching, servable, storage, stored_sums, upstreams, working
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib.errors import Unavailable
 from apps.lib.process import metrics
-from apps.upstream import fetching, servable, storage, stored_sums, upstreams, working
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
 from registry_site.operations import doctor, examining
 from tests.conftest import BLOBS
 from tests.upstream import fetched

@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.upstream import exceptions
-from apps.upstream.errors import Refused
-from apps.upstream.policy import decide, decisions, next_change, platform_decisions, require_visible
+from apps.contrib.mirror import exceptions
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.policy import decide, decisions, next_change, platform_decisions, require_visible
 from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, NOW, provider, rule, save, soon, upstream, version, visible
 

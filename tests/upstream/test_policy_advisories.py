@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.upstream import advisories
-from apps.upstream.policy import decide
+from apps.contrib.mirror import advisories
+from apps.contrib.mirror.policy import decide
 from tests.rows import for_each_row
 from tests.upstream.policy import LONG_AGO, NOW, osv, place, provider, rule, save, upstream, version, visible
 

@@ -5,10 +5,10 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
+from apps.contrib.mirror import exceptions, policies
+from apps.contrib.mirror.policy import decide
+from apps.contrib.mirror.rows import PolicyException
 from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.upstream import exceptions, policies
-from apps.upstream.policy import decide
-from apps.upstream.rows import PolicyException
 from tests.rows import for_each_row
 from tests.upstream.policy import NOW, provider, rule, save, soon, upstream, version, visible
 

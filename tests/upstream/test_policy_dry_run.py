@@ -9,11 +9,11 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from apps.audit.models import AuditEvent
+from apps.contrib.mirror import policies
+from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy import decide, decisions
+from apps.contrib.mirror.rows import PolicyException
 from apps.lib.errors import Invalid
-from apps.upstream import policies
-from apps.upstream.models import Upstream, UpstreamProvider, UpstreamVersion
-from apps.upstream.policy import decide, decisions
-from apps.upstream.rows import PolicyException
 from tests.upstream.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from apps.upstream import advisories, policies
+from apps.contrib.mirror import advisories, policies
 from tests import pages
 from tests.conftest import person
 from tests.upstream.policy import LONG_AGO, provider, rule, save, upstream, version, visible

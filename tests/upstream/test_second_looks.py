@@ -8,12 +8,12 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import alarms, fetching, upkeep
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.working import VERSION
 from apps.jobs.waiting import NotYet
-from apps.upstream import alarms, fetching, upkeep
-from apps.upstream.errors import Refused
-from apps.upstream.models import UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState
-from apps.upstream.working import VERSION
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched

@@ -12,12 +12,12 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.care import integrity, scrub
 from apps.blobs.models import Blob, Problem
+from apps.contrib.mirror import servable
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import UpstreamPackage
+from apps.contrib.mirror.tasks import forget_lost
 from apps.releases.lifecycle import quarantine, verbs
 from apps.releases.models import Release
-from apps.upstream import servable
-from apps.upstream.errors import Refused
-from apps.upstream.models import UpstreamPackage
-from apps.upstream.tasks import forget_lost
 from tests.conftest import BLOBS
 from tests.rows import for_each_row
 from tests.upstream.shelf import add_package, add_upstream, add_version, damage, file_of, refetch

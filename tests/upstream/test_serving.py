@@ -10,13 +10,13 @@ from django.utils import timezone
 
 from apps.accounts.models import Visibility
 from apps.audit import generation
+from apps.contrib.mirror import uses
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.rows import Effect, PolicyRule
+from apps.contrib.mirror.working import LIST, PACKAGE, VERSION
 from apps.http.ready import ready_of
 from apps.jobs.models import Job
 from apps.lib.settings_values.rates import Rate
-from apps.upstream import uses
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.upstream.rows import Effect, PolicyRule
-from apps.upstream.working import LIST, PACKAGE, VERSION
 from tests.upstream import faults, fetched
 from tests.upstream.serving import (
     TERRAFORM,

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from apps.accounts.models import Visibility
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.upstream.rows import Effect, PolicyRule
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.rows import Effect, PolicyRule
 from tests.oci.manifests.documents import code_of, digest_of
 from tests.upstream import faults, fetched
 from tests.upstream.serving import Edge, body_of

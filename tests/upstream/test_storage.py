@@ -11,12 +11,12 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.models import Blob
+from apps.contrib.mirror import storage, stored_sums
+from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.tasks import evict as nightly
+from apps.contrib.mirror.tasks import forget_lost
 from apps.lib.errors import Invalid
-from apps.upstream import storage, stored_sums
-from apps.upstream.errors import FetchFailed
-from apps.upstream.models import Upstream, UpstreamPackage
-from apps.upstream.tasks import evict as nightly
-from apps.upstream.tasks import forget_lost
 from registry_site.celery import app
 from tests.threads import at_once
 from tests.upstream.shelf import add_package, add_upstream, add_version

@@ -9,10 +9,10 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
-from apps.upstream import servable, storage, stored_sums, trust, upstreams
-from apps.upstream.models import KeyPin, UpstreamPackage, UpstreamVersion
-from apps.upstream.rows import StoredSum
-from apps.upstream.tasks import prune as nightly
+from apps.contrib.mirror import servable, storage, stored_sums, trust, upstreams
+from apps.contrib.mirror.models import KeyPin, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.rows import StoredSum
+from apps.contrib.mirror.tasks import prune as nightly
 from tests.conftest import BLOBS
 from tests.threads import at_once
 from tests.upstream import fetched

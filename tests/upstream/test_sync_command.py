@@ -5,8 +5,8 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.upstream.models import UpstreamPackage
-from apps.upstream.rows import RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import UpstreamPackage
+from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
 from tests.upstream import faults
 from tests.upstream.locks import PLATFORMS, entry
 from tests.upstream.test_syncing import ADDRESS, stored, tool

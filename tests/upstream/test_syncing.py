@@ -7,11 +7,11 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
+from apps.contrib.mirror import runs, sync_requests, syncing, working
+from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.rows import Effect, PolicyRule, RunState, Schedule, SyncRun
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict, Invalid
-from apps.upstream import runs, sync_requests, syncing, working
-from apps.upstream.models import Upstream, UpstreamPackage
-from apps.upstream.rows import Effect, PolicyRule, RunState, Schedule, SyncRun
 from tests.rows import for_each_row
 from tests.upstream import faults
 from tests.upstream.fetched import without_pauses

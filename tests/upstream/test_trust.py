@@ -7,10 +7,9 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.errors import Conflict, Invalid, NotFound
-from apps.upstream import alarm_reading, alarms, browsing, trust
-from apps.upstream.errors import Refused
-from apps.upstream.models import (
+from apps.contrib.mirror import alarm_reading, alarms, browsing, trust
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import (
     Allows,
     KeyPin,
     KeyState,
@@ -19,7 +18,8 @@ from apps.upstream.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.lib.errors import Conflict, Invalid, NotFound
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
 from tests.upstream import faults, fetched

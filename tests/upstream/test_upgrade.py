@@ -10,11 +10,11 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror import alarms
+from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.models import KeyPin, KeyState, UpstreamVersion, Verdict
+from apps.contrib.mirror.rows import Alarm
 from apps.lib import versions
-from apps.upstream import alarms
-from apps.upstream.errors import Refused
-from apps.upstream.models import KeyPin, KeyState, UpstreamVersion, Verdict
-from apps.upstream.rows import Alarm
 from tests.builders.keys import signing_key
 from tests.upstream import fetched
 
@@ -99,7 +99,7 @@ def test_pins_alarms_and_lists_of_an_older_larder_are_taken_over(latest):
 
 # --- Pins of an older Larder, which were of namespaces ---------------------------------------------------------------
 
-MIGRATION = import_module("apps.upstream.migrations.0006_own_pins_and_absences")
+MIGRATION = import_module("apps.contrib.mirror.migrations.0006_own_pins_and_absences")
 
 
 def migrate() -> None:

@@ -10,13 +10,13 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.upstream import alarms, browsing, exceptions
-from apps.upstream.models import Absence, Upstream, UpstreamProvider, UpstreamVersion
-from apps.upstream.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror import alarms, browsing, exceptions
+from apps.contrib.mirror.models import Absence, Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from tests.upstream import faults, fetched
 from tests.upstream.serving import Edge, body_of, package_url, version_url
 
-MIGRATION = import_module("apps.upstream.migrations.0006_own_pins_and_absences")
+MIGRATION = import_module("apps.contrib.mirror.migrations.0006_own_pins_and_absences")
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
-from apps.upstream import upstreams
-from apps.upstream.models import Upstream, UpstreamPackage
-from apps.upstream.rows import Alarm, AlarmKind
+from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.rows import Alarm, AlarmKind
 from registry_site.operations import dump
 from registry_site.startup import schema
 from tests.rows import for_each_row

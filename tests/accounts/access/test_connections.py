@@ -11,10 +11,10 @@ from apps.accounts.models import ApiToken, Grant, Role, Scope, Team
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting
 from apps.lib.errors import NotFound, RegistryError, RoleRequired
 from apps.notify import webhooks
 from apps.notify.models import Webhook
-from apps.sources import connecting
 from tests.builders.connecting import (
     KINDS,
     PUBLISHER,

@@ -14,10 +14,10 @@ from apps.accounts.people import accounts, group_roles, invitations, service_acc
 from apps.accounts.rows import ConnectionChange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting
 from apps.lib.errors import NotFound
 from apps.notify import webhooks
 from apps.signing.models import Custody, SigningKey
-from apps.sources import connecting
 from tests.builders.connecting import (
     KINDS,
     REPOSITORY,

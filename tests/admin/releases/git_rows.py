@@ -3,8 +3,8 @@
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
+from apps.contrib.git.models import GitRepository, Rule, Tag
 from apps.lib.versions import parse
-from apps.sources.models import GitRepository, Rule, Tag
 
 LISTED = (GitRepository, Tag)
 

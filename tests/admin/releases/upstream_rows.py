@@ -5,9 +5,16 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.contrib.mirror.models import (
+    KeyPin,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+)
+from apps.contrib.mirror.rows import Alarm, PolicyException, PolicyRule, Schedule, SyncRun
 from apps.lib.versions import parse
-from apps.upstream.models import KeyPin, UnsignedAllowance, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.upstream.rows import Alarm, PolicyException, PolicyRule, Schedule, SyncRun
 from tests.admin.rows import digest_of
 
 LISTED = (

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.contrib.git.remote import host_keys
 from apps.jobs import waiting
-from apps.lib.git import host_keys
 from tests.builders.git_servers import lfs_pointer
 from tests.sources.conftest import RULES, first, module, server, site, upstream, work_off
 from tests.sources.credentials.github import new_key
@@ -64,7 +64,7 @@ def synced(connected: Any, call: Any, dora: Any, upstream: Any) -> dict[str, Any
 def quiet_ssh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """An ssh server that is not asked: the fingerprints of the keys that it has. tests/lib/git asks a real one."""
     key = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
-    monkeypatch.setattr("apps.lib.git.host_keys.scanned", lambda *_: (key,))
+    monkeypatch.setattr("apps.contrib.git.remote.host_keys.scanned", lambda *_: (key,))
     return [host_keys.fingerprint(key)]
 
 

@@ -4,10 +4,10 @@ import time
 
 import pytest
 
+from apps.contrib.git.models import GitRepository, Tag
 from apps.jobs import waiting
 from apps.jobs.models import Job
 from apps.releases.models import Release
-from apps.sources.models import GitRepository, Tag
 from tests.sources.conftest import RULES, work_off
 
 

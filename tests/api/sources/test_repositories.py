@@ -4,10 +4,10 @@ import pytest
 
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
+from apps.contrib.git import connecting, host_scanning
+from apps.contrib.git.models import GitRepository, Tag
+from apps.contrib.git.remote.access import GitFailed
 from apps.jobs.models import Job
-from apps.lib.git.access import GitFailed
-from apps.sources import connecting, host_scanning
-from apps.sources.models import GitRepository, Tag
 from tests.api.sources.conftest import URL
 from tests.rows import for_each_row
 from tests.sources.conftest import RULES, work_off
@@ -214,7 +214,7 @@ def test_an_ssh_server_that_does_not_answer_is_told_by_the_call_that_trusts(call
     def refuse(*_):
         raise GitFailed("unreachable", "github.com on port 22 showed no ssh host key.", hint="Check the host.")
 
-    monkeypatch.setattr("apps.lib.git.host_keys.scanned", refuse)
+    monkeypatch.setattr("apps.contrib.git.remote.host_keys.scanned", refuse)
     made = waited("", url="git@github.com:acme/vpc.git", rules=RULES)
     failure = {
         "code": "unreachable",

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Scope
+from apps.contrib.git.models import Tag, Verdict
 from apps.releases.models import Release
-from apps.sources.models import Tag, Verdict
 from tests.api.sources.conftest import URL
 from tests.rows import for_each_row
 from tests.sources.conftest import module, work_off

@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
+from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider
+from apps.contrib.mirror.rows import Alarm, AlarmKind, PolicyException
 from apps.lib.net.addresses import ANYWHERE
-from apps.upstream import upstreams
-from apps.upstream.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider
-from apps.upstream.rows import Alarm, AlarmKind, PolicyException
 from tests.builders.tls import Authority
 from tests.rows import for_each_row
 from tests.upstream import mirrored

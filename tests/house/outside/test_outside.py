@@ -24,7 +24,15 @@ from tests.rows import for_each_row
 
 pytestmark = pytest.mark.slow
 
-ROOMS = ("apps.portal", "apps.api", "apps.protocol", "apps.oci", "apps.assistants", "apps.http", "registry_site.front")
+ROOMS = (
+    "apps.portal",
+    "apps.api",
+    "apps.protocol",
+    "apps.oci",
+    "apps.contrib.assistants",
+    "apps.http",
+    "registry_site.front",
+)
 MADE_UP = "apps.portal.made_up"
 # What goes out, starts a child or sleeps, by the beginning of its name.
 OUTSIDE = (
@@ -64,7 +72,7 @@ EXAMPLES = """
 import os, time, subprocess
 from threading import Thread
 import acme_client
-from apps.lib.git import host_keys
+from apps.contrib.git.remote import host_keys
 from apps.lib.net.outgoing import exchange
 from apps.signing.armor import parse
 

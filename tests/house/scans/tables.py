@@ -11,9 +11,9 @@ from typing import Any
 from django.apps import apps
 from django.db import connection, models
 
+from apps.contrib.mirror.sync_requests import Request
 from apps.modules import inspection
 from apps.modules.contents import readme
-from apps.upstream.sync_requests import Request
 
 # More than an admin list sorts whatever its order is (MAX_SORTED_ROWS).
 ROWS, FEW = 24_000, 100

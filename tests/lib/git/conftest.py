@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib.git.access import GitFailed, Limits
+from apps.contrib.git.remote.access import GitFailed, Limits
 from tests.builders.git_servers import Site, git_site
 from tests.needs import needs
 

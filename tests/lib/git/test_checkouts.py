@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.lib.git import checkouts
-from apps.lib.git.access import Limits
+from apps.contrib.git.remote import checkouts
+from apps.contrib.git.remote.access import Limits
 from tests.builders.git_servers import executable, lfs_pointer, link, ssh_key
 from tests.rows import for_each_row
 

@@ -5,8 +5,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.lib.git import checkouts, children, refs
-from apps.lib.git.access import Limits
+from apps.contrib.git.remote import checkouts, children, refs
+from apps.contrib.git.remote.access import Limits
 from tests.builders.git_servers import submodule
 
 pytestmark = pytest.mark.needs("git")

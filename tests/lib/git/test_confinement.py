@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib.git import children, folders, landlock
-from apps.lib.git.access import GitFailed
+from apps.contrib.git.remote import children, folders, landlock
+from apps.contrib.git.remote.access import GitFailed
 from apps.lib.process import niceness
 from tests.lib.sandbox.processes import commands, wait_for
 from tests.postgres import free_port
@@ -149,7 +149,7 @@ HOLD = """
 import sys, tempfile, time
 sys.path.insert(0, sys.argv[1])
 tempfile.tempdir = sys.argv[2]
-from apps.lib.git import children, folders
+from apps.contrib.git.remote import children, folders
 with folders.temporary() as folder:
     (folder / "pack").write_text("x")
     command = children.Command(("sh", "-c", "echo ready; sleep 27.1828"), folder, {})

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
-from apps.lib.git import checkouts, folders, remotes
-from apps.lib.git.access import Limits
-from apps.lib.git.children import Clock
-from apps.lib.git.stores import Store
+from apps.contrib.git.remote import checkouts, folders, remotes
+from apps.contrib.git.remote.access import Limits
+from apps.contrib.git.remote.children import Clock
+from apps.contrib.git.remote.stores import Store
 from tests.builders.git_servers import Repository
 from tests.lib.sandbox.processes import commands, wait_for
 from tests.rows import for_each_row

@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from apps.lib.git import refs
-from apps.lib.git.access import Limits
-from apps.lib.git.remotes import Remote
+from apps.contrib.git.remote import refs
+from apps.contrib.git.remote.access import Limits
+from apps.contrib.git.remote.remotes import Remote
 from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered
 from tests.rows import for_each_row

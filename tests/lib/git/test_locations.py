@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lib.git import locations
-from apps.lib.git.access import GitFailed
+from apps.contrib.git.remote import locations
+from apps.contrib.git.remote.access import GitFailed
 from tests.rows import for_each_row
 
 COMMIT = "4d7a" * 10

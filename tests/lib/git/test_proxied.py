@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.lib.git import checkouts, refs, remotes
+from apps.contrib.git.remote import checkouts, refs, remotes
 from tests.needs import needs
 from tests.upstream.proxying import Proxy, proxying
 

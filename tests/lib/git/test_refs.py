@@ -2,9 +2,9 @@
 
 import pytest
 
-from apps.lib.git import refs, remotes
-from apps.lib.git.access import Limits
-from apps.lib.git.refs import Ref
+from apps.contrib.git.remote import refs, remotes
+from apps.contrib.git.remote.access import Limits
+from apps.contrib.git.remote.refs import Ref
 from tests.builders.git_daemons import nginx_site
 from tests.rows import for_each_row
 

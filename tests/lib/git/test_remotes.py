@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.contrib.git.remote import remotes
 from apps.lib.errors import Invalid
-from apps.lib.git import remotes
 from tests.rows import for_each_row
 
 

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from apps.lib.git import checkouts, host_keys, refs
-from apps.lib.git.access import Access
-from apps.lib.git.remotes import Remote
+from apps.contrib.git.remote import checkouts, host_keys, refs
+from apps.contrib.git.remote.access import Access
+from apps.contrib.git.remote.remotes import Remote
 from apps.lib.net import fetching
 from tests.builders.git_daemons import public_half, ssh_site
 from tests.builders.git_servers import LOOPBACK, ssh_key

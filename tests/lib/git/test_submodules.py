@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.lib.git import checkouts, submodules
-from apps.lib.git.remotes import parse
+from apps.contrib.git.remote import checkouts, submodules
+from apps.contrib.git.remote.remotes import parse
 from tests.builders.git_servers import submodule
 from tests.rows import for_each_row
 

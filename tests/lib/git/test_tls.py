@@ -4,8 +4,8 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from apps.lib.git import children, failures, refs
-from apps.lib.git.stores import Store
+from apps.contrib.git.remote import children, failures, refs
+from apps.contrib.git.remote.stores import Store
 from tests.builders.git_servers import Site, git_site
 from tests.builders.tls import DAY, Authority
 from tests.needs import needs
@@ -82,7 +82,7 @@ def test_git_itself_is_explained_alike_if_it_trusts_less_than_larder(
     context, code, hint, tmp_path_factory, limits, refusal, monkeypatch
 ):
     """Larder's client has seen nothing wrong, as with another library of TLS."""
-    monkeypatch.setattr("apps.lib.git.refs.located", lambda remote, *_: remote)
+    monkeypatch.setattr("apps.contrib.git.remote.refs.located", lambda remote, *_: remote)
     folder = tmp_path_factory.mktemp("site")
     with git_site(folder, context=context) as site:
         site.repository("acme/vpc").commit({"main.tf": ""})

@@ -7,6 +7,7 @@ import pytest
 from django.test import Client
 
 from apps.audit import generation
+from apps.contrib.mirror.errors import Refused
 from apps.http import mirrors
 from apps.http.ready import ready_of
 from apps.jobs import waiting
@@ -14,7 +15,6 @@ from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import CredentialsRequired, NotFound, Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, digest_of
 from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
-from apps.upstream.errors import Refused
 from tests.oci.manifests.documents import Repo, code_of
 from tests.protocol.mirrored import HOST, PROVIDER, RAW, ZIP, OneProvider, package, store_zip
 from tests.rows import for_each_row

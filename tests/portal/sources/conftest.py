@@ -10,8 +10,8 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
-from apps.sources import connecting
-from apps.sources.models import GitRepository, Tag
+from apps.contrib.git import connecting
+from apps.contrib.git.models import GitRepository, Tag
 from tests import pages
 from tests.builders.git_servers import Repository, Site
 from tests.sessions import in_browser

@@ -6,8 +6,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Grant, Role
-from apps.sources import connecting
-from apps.sources.models import GitRepository, Tag
+from apps.contrib.git import connecting
+from apps.contrib.git.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST
 from tests.rows import for_each_row

@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.portal.sources import planning
+from apps.contrib.git import judging, rulebook
+from apps.contrib.git.models import GitRepository, Tag
+from apps.contrib.git.pages import planning
 from apps.releases.models import Release
-from apps.sources import judging, rulebook
-from apps.sources.models import GitRepository, Tag
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of, plan_url, previewed_in_browser, verdicts_of
 from tests.rows import for_each_row

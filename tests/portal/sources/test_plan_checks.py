@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.sources.models import GitRepository
+from apps.contrib.git.models import GitRepository
 from tests import pages
 from tests.portal.sources.conftest import LIST, fields_of, plan_url, previewed_in_browser, verdicts_of
 from tests.sources.conftest import work_off

@@ -1,7 +1,7 @@
 """/mirror/alarms and keys: both sides beside each other, and what staff decide."""
 
 from apps.audit.models import AuditEvent
-from apps.upstream.models import KeyState, UnsignedAllowance
+from apps.contrib.mirror.models import KeyState, UnsignedAllowance
 from tests.pages import queries_of, shown, text_of
 from tests.rows import for_each_row
 from tests.upstream import mirrored

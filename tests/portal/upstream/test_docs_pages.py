@@ -5,12 +5,12 @@ import re
 import pytest
 from django.utils import timezone
 
+from apps.contrib.mirror import docs
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage
 from apps.jobs.models import Job
 from apps.releases.docs.rows import DocsKind
 from apps.releases.models import Release
-from apps.upstream import docs
-from apps.upstream.models import Upstream
-from apps.upstream.rows import PackageDocs, PackageDocsPage
 from tests import pages
 from tests.pages import queries_of, shown
 from tests.upstream import documented

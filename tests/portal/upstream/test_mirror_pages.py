@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.portal.snippets import mirror_snippets
-from apps.upstream.models import Upstream, UpstreamVersion, Verdict
 from tests.pages import queries_of, shown
 from tests.rows import for_each_row
 from tests.upstream import mirrored

@@ -1,8 +1,8 @@
 """The forms of staff: enable, change and remove a registry."""
 
 from apps.audit.models import AuditEvent
-from apps.upstream import upstreams
-from apps.upstream.models import Upstream
+from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.models import Upstream
 from tests.pages import shown, text_of
 from tests.rows import for_each_row
 from tests.upstream import mirrored

@@ -9,11 +9,11 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.blobs import capabilities
+from apps.contrib.mirror import uses
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.open_links import fetchable
+from apps.contrib.mirror.rows import Effect, PolicyException, PolicyRule
 from apps.lib.mirrored import HostedProvider, PackageLink
-from apps.upstream import uses
-from apps.upstream.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.upstream.open_links import fetchable
-from apps.upstream.rows import Effect, PolicyException, PolicyRule
 from registry_site.front.archives import SMALL_BYTES
 from registry_site.server.connections import PATHSEND
 from tests.site.front.asking import as_django_says

@@ -9,13 +9,13 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 
 from apps.accounts.identity import sealing, second_factor
+from apps.contrib.git import connecting, credentials, hooks
+from apps.contrib.git.models import GitRepository
+from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.models import Upstream
 from apps.notify import webhooks
 from apps.notify.mail import letters
 from apps.notify.models import Letter, Webhook
-from apps.sources import connecting, credentials, hooks
-from apps.sources.models import GitRepository
-from apps.upstream import upstreams
-from apps.upstream.models import Upstream
 from registry_site import wiring
 from registry_site.operations import doctor
 from tests.sessions import in_browser

@@ -7,6 +7,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 
 from registry_site.server.bundles import BUNDLES, Bundles
+from tests.house import sources
 from tests.rows import for_each_row
 
 CSS = settings.BASE_DIR / "static" / "css"
@@ -33,7 +34,7 @@ def test_it_is_its_sources_in_order(name):
 def test_no_source_is_left_out():
     """What a single page adds, its own template links."""
     every = {path.relative_to(CSS).as_posix() for path in CSS.rglob("*.css")}
-    pages = (path.read_text() for path in (settings.BASE_DIR / "templates" / "portal").rglob("*.html"))
+    pages = (path.read_text() for path in sources.templates() if "/templates/portal/" in str(path))
     of_one_page = {name for page in pages for name in re.findall(r"{% static 'css/(components/[^']+)' %}", page)}
 
     assert set(BUNDLES["css/site.css"]) | of_one_page == every - OF_THE_ADMIN

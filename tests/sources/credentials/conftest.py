@@ -1,8 +1,8 @@
 import pytest
 
+from apps.contrib.git import credentials, github_apps, hooks
+from apps.contrib.git.models import GitRepository
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import credentials, github_apps, hooks
-from apps.sources.models import GitRepository
 from tests.builders.git_servers import LOOPBACK
 from tests.sources.credentials.github import github, new_key
 

@@ -7,11 +7,11 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
+from apps.contrib.git import credentials
+from apps.contrib.git.remote.access import GitFailed
 from apps.lib.errors import Invalid
-from apps.lib.git.access import GitFailed
 from apps.lib.net import fetching
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import credentials
 from tests.builders.git_servers import LOOPBACK
 from tests.builders.tls import Authority
 from tests.rows import for_each_row

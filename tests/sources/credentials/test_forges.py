@@ -1,8 +1,8 @@
 """Forges: which one a URL is of, and where its pages are."""
 
-from apps.lib.git.remotes import parse
-from apps.sources import forges
-from apps.sources.models import Forge
+from apps.contrib.git import forges
+from apps.contrib.git.models import Forge
+from apps.contrib.git.remote.remotes import parse
 from tests.rows import for_each_row
 
 C = "82b3d5ae"

@@ -7,10 +7,10 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from apps.lib.git.access import GitFailed
-from apps.lib.git.remotes import parse
+from apps.contrib.git import credentials, forges, github_apps
+from apps.contrib.git.remote.access import GitFailed
+from apps.contrib.git.remote.remotes import parse
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import credentials, forges, github_apps
 from tests.builders.git_servers import LOOPBACK
 from tests.rows import for_each_row
 from tests.sources.credentials.github import new_key

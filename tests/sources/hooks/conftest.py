@@ -1,6 +1,6 @@
 import pytest
 
-from apps.sources import syncing
+from apps.contrib.git import syncing
 
 
 @pytest.fixture

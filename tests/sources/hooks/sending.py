@@ -12,8 +12,8 @@ from django.test import Client
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
-from apps.sources import hooks
-from apps.sources.models import GitRepository
+from apps.contrib.git import hooks
+from apps.contrib.git.models import GitRepository
 
 RECORDED = Path(__file__).parent / "recorded"
 SECRET = "whsec_" + base64.b64encode(b"a secret of thirty-two bytes ...").decode()

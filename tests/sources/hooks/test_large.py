@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from apps.sources import hooks
+from apps.contrib.git import hooks
 from tests.live import Live
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send

@@ -9,10 +9,10 @@ from django.utils import timezone
 
 from apps.accounts.identity import marks
 from apps.accounts.models import Grant, Namespace, Role, User
+from apps.contrib.git import forges, hooks, pushing, syncing
+from apps.contrib.git.models import Forge, GitRepository, Push
+from apps.contrib.git.signatures import Sent
 from apps.releases.models import Release
-from apps.sources import forges, hooks, pushing, syncing
-from apps.sources.models import Forge, GitRepository, Push
-from apps.sources.signatures import Sent
 from tests.builders.approving import ask_for_approval
 from tests.builders.git_servers import Repository
 from tests.conftest import person

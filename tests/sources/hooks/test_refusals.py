@@ -9,10 +9,10 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from apps.accounts.models import Namespace
+from apps.contrib.git import hooks, syncing
+from apps.contrib.git.models import Delivery
 from apps.lib.errors import Conflict
 from apps.lib.settings_values.rates import Rate
-from apps.sources import hooks, syncing
-from apps.sources.models import Delivery
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send
 

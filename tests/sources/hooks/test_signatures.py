@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from apps.sources import hooks
+from apps.contrib.git import hooks
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected, send
 from tests.sources.hooks.test_refusals import OF_EACH, refused

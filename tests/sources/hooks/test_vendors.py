@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 from django.utils import timezone
 
+from apps.contrib.git import syncing
+from apps.contrib.git.models import Delivery
 from apps.jobs.models import Job
-from apps.sources import syncing
-from apps.sources.models import Delivery
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import RECORDED, Hook, connected, send
 

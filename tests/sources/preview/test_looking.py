@@ -6,9 +6,9 @@ import pytest
 
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.audit.kinds import Kind
+from apps.contrib.git import connecting, exchanges, looking, previewing, rulebook
+from apps.contrib.git.models import Tag
 from apps.releases.models import Release
-from apps.sources import connecting, exchanges, looking, previewing, rulebook
-from apps.sources.models import Tag
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
 from tests.rows import for_each_row

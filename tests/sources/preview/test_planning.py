@@ -3,10 +3,10 @@
 import pytest
 from django.utils import timezone
 
-from apps.lib.git import patterns
+from apps.contrib.git import previewing
+from apps.contrib.git.models import Tag
+from apps.contrib.git.remote import patterns
 from apps.releases.models import Release
-from apps.sources import previewing
-from apps.sources.models import Tag
 from tests.rows import for_each_row
 from tests.sources.hooks.sending import Hook, connected
 

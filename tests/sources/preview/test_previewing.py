@@ -4,9 +4,9 @@ import pytest
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
+from apps.contrib.git import module_folders, previewing, scanning, tasks
 from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources import module_folders, previewing, scanning, tasks
 from tests.builders.git_servers import File, link, submodule
 from tests.sources.hooks.sending import Hook, connected
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.lib.git import patterns
-from apps.sources import module_folders, suggesting
+from apps.contrib.git import module_folders, suggesting
+from apps.contrib.git.remote import patterns
 from tests.rows import for_each_row
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'

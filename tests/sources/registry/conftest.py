@@ -9,11 +9,11 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, User
+from apps.contrib.git import connecting, locations_away, syncing
+from apps.contrib.git.models import Tag
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import PolicyRule
 from apps.releases.models import Release
-from apps.sources import connecting, locations_away, syncing
-from apps.sources.models import Tag
-from apps.upstream.models import Upstream
-from apps.upstream.rows import PolicyRule
 from tests.builders.git_servers import LOOPBACK, Repository, Site
 from tests.sessions import in_browser
 from tests.sources.conftest import Git, work_off

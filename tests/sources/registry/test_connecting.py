@@ -4,11 +4,11 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import User
+from apps.contrib.git import connecting, hooks, previewing
+from apps.contrib.git.models import GitRepository
+from apps.contrib.mirror.models import Upstream
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.origin import other_registries
-from apps.sources import connecting, hooks, previewing
-from apps.sources.models import GitRepository
-from apps.upstream.models import Upstream
 from tests.rows import for_each_row
 from tests.sessions import sign_in
 from tests.sources.conftest import Git, work_off

@@ -12,9 +12,9 @@ from django.utils import timezone
 from apps.accounts.models import Grant, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.sources import places
-from apps.upstream.models import Upstream
-from apps.upstream.rows import PolicyException
+from apps.contrib.git import places
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import PolicyException
 from tests.rows import for_each_row
 from tests.sources.conftest import Git
 from tests.sources.registry.conftest import days_ago, listed_again, published, rule

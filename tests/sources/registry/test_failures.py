@@ -9,12 +9,12 @@ import pytest
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
-from apps.lib.git import refs
+from apps.contrib.git import locations_away, registry_places
+from apps.contrib.git.models import Tag
+from apps.contrib.git.remote import refs
+from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.rows import PolicyException
 from apps.releases.models import Release
-from apps.sources import locations_away, registry_places
-from apps.sources.models import Tag
-from apps.upstream.models import Upstream
-from apps.upstream.rows import PolicyException
 from tests.builders.git_servers import Repository, Site
 from tests.rows import for_each_row
 from tests.sources.conftest import Git, module

@@ -2,12 +2,12 @@
 
 import pytest
 
+from apps.contrib.git import previewing, syncing, tasks
+from apps.contrib.git.models import Tag
+from apps.contrib.mirror.models import Upstream
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
-from apps.sources import previewing, syncing, tasks
-from apps.sources.models import Tag
-from apps.upstream.models import Upstream
 from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
 from tests.sources.conftest import Git, module, work_off

@@ -11,8 +11,8 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import Namespace, User
+from apps.contrib.git.models import GitRepository
 from apps.lib.settings_values.outgoing import Sources
-from apps.sources.models import GitRepository
 from tests import pages
 from tests.api.sources.conftest import call
 from tests.builders.git_daemons import SshSite, ssh_site

@@ -10,9 +10,9 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
+from apps.contrib.git.models import GitRepository
 from apps.notify.models import Delivery, Letter, Webhook
 from apps.notify.outbox import dispatch
-from apps.sources.models import GitRepository
 from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST

@@ -2,8 +2,8 @@
 
 import pytest
 
+from apps.contrib.git.models import GitRepository
 from apps.releases.models import Release
-from apps.sources.models import GitRepository
 from tests import pages
 from tests.portal.sources.conftest import LIST
 from tests.sources.conftest import module, work_off

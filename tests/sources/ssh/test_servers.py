@@ -8,11 +8,11 @@ from contextlib import contextmanager
 import pytest
 from django.utils import timezone
 
+from apps.contrib.git import host_scanning
+from apps.contrib.git.models import GitRepository
+from apps.contrib.git.remote import host_keys as scanning
+from apps.contrib.git.remote import refs
 from apps.jobs.models import Job
-from apps.lib.git import host_keys as scanning
-from apps.lib.git import refs
-from apps.sources import host_scanning
-from apps.sources.models import GitRepository
 from tests import pages
 from tests.builders.git_servers import ssh_key
 from tests.portal.sources.conftest import LIST

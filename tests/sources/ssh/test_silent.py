@@ -4,10 +4,10 @@ import time
 
 import pytest
 
+from apps.contrib.git import host_scanning, tasks
+from apps.contrib.git.models import GitRepository
+from apps.contrib.git.remote import host_keys
 from apps.jobs.models import Job
-from apps.lib.git import host_keys
-from apps.sources import host_scanning, tasks
-from apps.sources.models import GitRepository
 from tests import pages
 from tests.portal.sources.conftest import LIST
 from tests.sources.conftest import RULES

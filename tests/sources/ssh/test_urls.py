@@ -4,10 +4,10 @@ import getpass
 
 import pytest
 
+from apps.contrib.git.models import GitRepository
+from apps.contrib.git.remote import remotes
 from apps.lib.errors import Invalid
-from apps.lib.git import remotes
 from apps.lib.net import addresses
-from apps.sources.models import GitRepository
 from tests.builders.git_daemons import can_listen
 from tests.rows import for_each_row
 from tests.sources.ssh.conftest import NAME, vpc
@@ -89,6 +89,6 @@ def test_a_short_form_that_names_no_repository_is_refused(text):
 
 def test_a_forge_that_knows_no_homes_gets_the_path_from_the_root(portal, monkeypatch, host_keys):
     key = host_keys[0].with_suffix(".pub").read_text()
-    monkeypatch.setattr("apps.lib.git.host_keys.scanned", lambda *_: (" ".join(key.split()[:2]),))
+    monkeypatch.setattr("apps.contrib.git.remote.host_keys.scanned", lambda *_: (" ".join(key.split()[:2]),))
 
     assert portal.connected("git@gitlab.com:acme/vpc.git").url == "ssh://git@gitlab.com/acme/vpc.git"

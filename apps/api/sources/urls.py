@@ -1,5 +1,0 @@
-"""Routes of the API of Git repositories. Each module has its own list."""
-
-from apps.api.sources import hooks, previews, repositories, tags
-
-urlpatterns = [*repositories.urlpatterns, *previews.urlpatterns, *tags.urlpatterns, *hooks.urlpatterns]

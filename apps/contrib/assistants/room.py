@@ -1,0 +1,7 @@
+from apps.room import Room
+
+
+class Assistants(Room):
+    name = "apps.contrib.assistants"
+
+    root_urls = ("apps.contrib.assistants.urls",)

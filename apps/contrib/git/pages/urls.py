@@ -1,0 +1,3 @@
+from apps.contrib.git.pages import connect, planning, repositories, settings
+
+urlpatterns = [*connect.urlpatterns, *repositories.urlpatterns, *planning.urlpatterns, *settings.urlpatterns]

@@ -1,0 +1,49 @@
+from celery.schedules import crontab
+
+from apps.room import MenuEntry, Part, Room
+
+
+class Git(Room):
+    name = "apps.contrib.git"
+    label = "sources"  # of tables, permissions and applied migrations: it is older than the room's name
+    verbose_name = "Git"
+
+    api_urls = ("apps.contrib.git.api.urls",)
+    portal_urls = ("apps.contrib.git.pages.urls",)
+    namespace_menu = (
+        MenuEntry(
+            "Git repositories",
+            "portal:git-repositories",
+            key="git",
+            offer="connect a Git repository: each tag becomes a version",
+        ),
+    )
+    publishing_aside = "portal/sources/publishing_aside.html"
+
+    periodic_tasks = {
+        "poll-git": {"task": "sources.poll_due", "schedule": 5.0},
+        "prune-git": {"task": "sources.prune", "schedule": crontab(hour=3, minute=12)},
+    }
+    queue_needs = {"upstream": "connecting.is_used"}
+    job_targets = ("targets.SOURCES",)
+    job_refills = {"git": "queueing.queue_more"}
+    retries = ("requesting.retried",)
+    sealed_columns = ("credentials.SEALED", "hooks.SEALED")
+    created_by_tokens = ("connecting.CREATED_BY_TOKENS",)
+    connections = ("connecting.CONNECTIONS",)
+    namespace_endings = ("connecting.end_all",)
+
+    admin_lists = ("Git", ("GitRepository", "Tag"))
+    parts = {
+        "git": Part("Publishing from Git", "Makes releases of tags.", "New tags wait. Uploads are published as usual.")
+    }
+    part_states = ("health.part_states",)
+    doctor_looks = {"git": "health.programs", "git repositories": "health.repositories"}
+    metric_families = ("health.families",)
+
+    def connect(self) -> None:
+        from apps.contrib.git import places
+        from apps.releases.origin import other_registries
+
+        # Which versions of other registries' modules were listed, for the exceptions of their policy.
+        other_registries.listed_version = places.listed_version

@@ -1,0 +1,329 @@
+"""Other registries, and what is known and stored of their providers. `rows.py` has policy, alarms and runs.
+
+Addresses belong to a host: `hashicorp/random` on two hosts are two providers with different bytes.
+"""
+
+from datetime import datetime
+from typing import Self
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+
+from apps.accounts.models import Visibility
+from apps.blobs.models import Blob
+from apps.contrib.mirror import rows  # noqa: F401  # Django looks for models from here
+
+MAX_HOST_CHARACTERS = 255
+
+
+class Upstream(models.Model):
+    """A registry whose providers Larder mirrors."""
+
+    host = models.CharField(
+        max_length=MAX_HOST_CHARACTERS, unique=True, help_text="As provider addresses name it, normalised."
+    )
+    url = models.CharField(
+        max_length=500, blank=True, help_text="Where its discovery document is; empty: https:// and the host."
+    )
+    is_enabled = models.BooleanField(default=False)
+    is_sealed = models.BooleanField(default=False, help_text="Sealed: nothing is fetched on demand, only by syncs.")
+    visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC)
+    terraform_only = models.BooleanField(default=False, help_text="Answer only Terraform clients, for its terms.")
+    terms_accepted_at = models.DateTimeField(null=True, blank=True)
+    cooldown_days = models.PositiveIntegerField(
+        default=3, help_text="Versions younger than this are held back, unless a rule says otherwise."
+    )
+    sealed_token = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
+    ca = models.TextField(blank=True, help_text="PEM certificates trusted besides the system's.")
+    proxy = models.CharField(max_length=500, blank=True, help_text="The outgoing HTTP proxy.")
+    list_seconds = models.PositiveIntegerField(default=600, help_text="A list is repeated for so long.")
+    stale_hours = models.PositiveIntegerField(
+        default=24 * 7, help_text="While the registry is down, its last list is served for so long."
+    )
+    quota_bytes = models.BigIntegerField(default=0, help_text="0: no limit.")
+    evict_days = models.PositiveIntegerField(
+        default=0, help_text="Packages that were not fetched for so long are deleted; 0: never."
+    )
+    # Health, and the circuit breaker that all processes share.
+    failures = models.PositiveIntegerField(default=0, help_text="In succession.")
+    open_until = models.DateTimeField(null=True, blank=True, help_text="The breaker is open: nothing is asked.")
+    succeeded_at = models.DateTimeField(null=True, blank=True)
+    failed_at = models.DateTimeField(null=True, blank=True)
+    failure = models.JSONField(default=dict, blank=True, help_text="The last one: url, status, rule, message.")
+    discovered = models.CharField(max_length=500, blank=True, help_text="The base URL of providers.v1.")
+    discovered_at = models.DateTimeField(null=True, blank=True)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(name="upstream_host_lower_case", condition=Q(host__regex=r"^[^A-Z/]+$")),
+        ]
+        permissions = [("operate_upstream", "Can change upstreams, their policy, pins and alarms")]
+
+    def __str__(self) -> str:
+        return self.host
+
+    @property
+    def base_url(self) -> str:
+        return self.url or f"https://{self.host}"
+
+
+class KeyState(models.TextChoices):
+    TRUSTED = "trusted"
+    WAITING = "waiting", "Waiting for staff"
+    REFUSED = "refused"
+
+
+class KeyPinQuerySet(models.QuerySet["KeyPin"]):
+    def of(self, provider: "UpstreamProvider") -> Self:
+        """Return its pins, with those that an older Larder wrote beside this one, which name no provider."""
+        signed = provider.versions.exclude(key=None).values("key")
+        return self.filter(Q(provider=provider) | Q(provider=None, pk__in=signed))
+
+
+class KeyPin(models.Model):
+    """A key of a provider. Those that the first document names are trusted; another one waits for staff.
+
+    Each provider has its own, as in the OpenTofu registry.
+    """
+
+    upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="pins")
+    namespace = models.CharField(max_length=64)
+    provider = models.ForeignKey("upstream.UpstreamProvider", models.CASCADE, null=True, related_name="pins")
+    fingerprint = models.CharField(max_length=64, help_text="Upper-case hex digits.")
+    armor = models.TextField()
+    source = models.CharField(max_length=200, blank=True, help_text="What the registry says about the key.")
+    state = models.CharField(max_length=8, choices=KeyState.choices)
+    first_seen_at = models.DateTimeField(auto_now_add=True)
+    decided_at = models.DateTimeField(null=True, blank=True)
+    decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    reason = models.CharField(max_length=300, blank=True)
+
+    objects = KeyPinQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["provider", "fingerprint"], name="upstream_pin_of_provider_once"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.about}: {self.fingerprint}"
+
+    @property
+    def address(self) -> str:
+        """Whose key it is."""
+        return self.provider.address if self.provider else self.namespace
+
+    @property
+    def about(self) -> str:
+        """Whose key it is, with the host."""
+        return f"{self.upstream}/{self.address}"
+
+
+class Allows(models.TextChoices):
+    """What is accepted of a namespace by a decision of staff."""
+
+    NO_KEY = "no_key", "Providers without a key"
+    WEAK_SIGNATURE = "weak_signature", "Signatures with SHA-1 or in text mode"
+
+
+class UnsignedAllowance(models.Model):
+    """Providers of this namespace are accepted although the registry names no key for them, or with weak signatures."""
+
+    upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="unsigned")
+    namespace = models.CharField(max_length=64)
+    allows = models.CharField(max_length=14, choices=Allows.choices, default=Allows.NO_KEY, db_default=Allows.NO_KEY)
+    reason = models.CharField(max_length=300)
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["upstream", "namespace", "allows"], name="upstream_allowed_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.upstream}/{self.namespace}"
+
+
+class UpstreamProviderQuerySet(models.QuerySet["UpstreamProvider"]):
+    def known(self) -> Self:
+        """Return those of which a list was ever read."""
+        return self.exclude(listed_at=None)
+
+
+class UpstreamProvider(models.Model):
+    """A provider that somebody asked for, and the state of its list of versions."""
+
+    upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="providers")
+    namespace = models.CharField(max_length=64)
+    type = models.CharField(max_length=64)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
+    listed_at = models.DateTimeField(null=True, blank=True, help_text="When its list was last read or confirmed.")
+    first_listed_at = models.DateTimeField(null=True, blank=True)
+    etag = models.CharField(max_length=200, blank=True)
+    last_modified = models.CharField(max_length=100, blank=True)
+    warnings = models.JSONField(default=list, blank=True)
+    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list that are left out.")
+    tried_at = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="Not asked again before.")
+    failure = models.JSONField(default=dict, blank=True, help_text="Of the last try: code, url, status, rule, message.")
+    tries = models.PositiveIntegerField(default=0, help_text="Grows with each end of a try: requests wait for that.")
+
+    objects = UpstreamProviderQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["upstream", "namespace", "type"], name="upstream_provider_once"),
+        ]
+        # Names that somebody asked for and no registry has: staff look for them, and they are pruned.
+        indexes = [models.Index(fields=["created_at"], condition=Q(listed_at=None), name="upstream_never_listed")]
+
+    def __str__(self) -> str:
+        return f"{self.upstream}/{self.namespace}/{self.type}"
+
+    @property
+    def address(self) -> str:
+        """`namespace/type`, without the host."""
+        return f"{self.namespace}/{self.type}"
+
+
+class Verdict(models.TextChoices):
+    """How far the sums of a version are proven. Never confuse the three."""
+
+    NONE = "", "Not verified yet"
+    PINNED = "pinned", "Signed by a pinned key"
+    FIRST_SEEN = "first_seen", "Signed by a key seen for the first time"
+    NO_KEY = "no_key", "The registry names no key"
+
+
+class Absence(models.TextChoices):
+    """What staff say of a version that its registry no longer lists."""
+
+    UNDECIDED = "", "Not decided"
+    KEPT = "kept", "Served on"
+    GONE = "gone", "Removed"
+
+
+class UpstreamVersionQuerySet(models.QuerySet["UpstreamVersion"]):
+    def offered(self) -> Self:
+        """Return those that clients may choose, if policy shows them: what is listed, and what is stored."""
+        packages = UpstreamPackage.objects.filter(version=models.OuterRef("pk"), blob__isnull=False)
+        return self.filter(Q(is_listed=True) | ~Q(verdict=Verdict.NONE) & models.Exists(packages))
+
+
+class UpstreamVersion(models.Model):
+    """A version that the registry lists. Sums, signature, key and verdict are set together or not at all."""
+
+    provider = models.ForeignKey(UpstreamProvider, models.CASCADE, related_name="versions")
+    version = models.CharField(max_length=128)
+    sort_key = models.BinaryField(max_length=400)
+    protocols = models.JSONField(default=list)
+    platforms = models.JSONField(default=list, help_text="As listed: [os, arch] each.")
+    is_listed = models.BooleanField(default=True, help_text="False: the registry no longer lists it.")
+    absence = models.CharField(
+        max_length=4, choices=Absence.choices, db_default="", default="", blank=True, help_text="Of one not listed."
+    )
+    first_seen_at = models.DateTimeField()
+    published_at = models.DateTimeField(null=True, blank=True, help_text="The earliest date that the registry states.")
+    was_in_first_list = models.BooleanField(
+        default=False, help_text="Below its highest version: counts as old if there is no date."
+    )
+    verdict = models.CharField(max_length=10, choices=Verdict.choices, default=Verdict.NONE, blank=True)
+    verified_at = models.DateTimeField(null=True, blank=True)
+    sums = models.BinaryField(default=bytes, help_text="SHA256SUMS, as signed.")
+    signature = models.BinaryField(default=bytes)
+    key = models.ForeignKey(KeyPin, models.PROTECT, null=True, blank=True, related_name="versions")
+    index_digest = models.CharField(max_length=71, blank=True, db_index=True, help_text="Of its OCI index.")
+    tried_at = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True)
+    failure = models.JSONField(default=dict, blank=True, help_text="As of the provider.")
+    tries = models.PositiveIntegerField(default=0)
+
+    objects = UpstreamVersionQuerySet.as_manager()
+
+    class Meta:
+        constraints = [
+            # sort_key, not version: 1.0.0+a and 1.0.0+b are one version (D10)
+            models.UniqueConstraint(fields=["provider", "sort_key"], name="upstream_version_once"),
+            models.CheckConstraint(
+                name="upstream_whole_record",
+                condition=Q(verdict="", verified_at=None) | ~Q(verdict="") & Q(verified_at__isnull=False),
+            ),
+            models.CheckConstraint(
+                name="upstream_signed_has_key",
+                condition=Q(verdict__in=["", "no_key"], key=None) | Q(verdict__in=["pinned", "first_seen"], key__gt=0),
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["version"], name="upstream_by_version"),
+            models.Index(fields=["verdict"], name="upstream_by_verdict"),
+            models.Index(fields=["provider"], condition=Q(is_listed=False), name="upstream_unlisted"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.provider} {self.version}"
+
+    @property
+    def is_gone(self) -> bool:
+        """Staff accepted that the registry removed it."""
+        return not self.is_listed and self.absence == Absence.GONE
+
+    @property
+    def known_since(self) -> datetime | None:
+        """From when its age counts; None: it is old. A registry may state a date later than we have seen it."""
+        if self.published_at is None:
+            return None if self.was_in_first_list else self.first_seen_at
+        return min(self.published_at, self.first_seen_at)
+
+
+class UpstreamPackage(models.Model):
+    """One zip. Created with the record of its version; `blob` and `h1` are set once its bytes are verified."""
+
+    version = models.ForeignKey(UpstreamVersion, models.CASCADE, related_name="packages")
+    os = models.CharField(max_length=20)
+    arch = models.CharField(max_length=20)
+    filename = models.CharField(max_length=255)
+    digest = models.CharField(max_length=64, help_text="sha256 by the signed sums; `zh:` is the same")
+    size = models.BigIntegerField(null=True, blank=True, help_text="bytes; claimed by the registry until `blob` is set")
+    h1 = models.CharField(max_length=50, blank=True, help_text="h1:… of the unpacked tree")
+    manifest_digest = models.CharField(max_length=71, blank=True, db_index=True)
+    blob = models.ForeignKey(Blob, models.PROTECT, null=True, blank=True, related_name="+")
+    is_pinned = models.BooleanField(default=False, help_text="Never evicted.")
+    fetched_at = models.DateTimeField(null=True, blank=True)
+    fetched_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
+    fetched_from = models.CharField(max_length=1000, blank=True, help_text="The URL without its query.")
+    used_at = models.DateTimeField(null=True, blank=True, db_index=True, help_text="When a client last fetched it.")
+    uses = models.BigIntegerField(default=0)
+    tried_at = models.DateTimeField(null=True, blank=True)
+    retry_at = models.DateTimeField(null=True, blank=True)
+    failure = models.JSONField(default=dict, blank=True, help_text="As of the provider.")
+    tries = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["version", "os", "arch"], name="upstream_platform_once"),
+            models.UniqueConstraint(fields=["version", "filename"], name="upstream_filename_once"),
+            models.CheckConstraint(name="upstream_package_digest", condition=Q(digest__regex=r"^[0-9a-f]{64}$")),
+            models.CheckConstraint(
+                name="upstream_stored_whole", condition=Q(blob=None) | Q(fetched_at__isnull=False) & ~Q(h1="")
+            ),
+        ]
+        indexes = [
+            models.Index(fields=["digest"], name="upstream_by_digest", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["filename"], name="upstream_by_filename", opclasses=["varchar_pattern_ops"]),
+            models.Index(fields=["version"], condition=Q(is_pinned=True), name="upstream_pinned"),
+        ]
+
+    def __str__(self) -> str:
+        return self.filename
+
+    @property
+    def platform(self) -> str:
+        return f"{self.os}_{self.arch}"
+
+    @property
+    def zh(self) -> str:
+        return f"zh:{self.digest}"

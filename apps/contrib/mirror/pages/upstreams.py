@@ -1,0 +1,304 @@
+"""/mirror: how to use this Larder for everything, and for staff the registries that it mirrors."""
+
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.contrib.auth.decorators import login_not_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
+from django.views.decorators.http import require_http_methods, require_safe
+
+from apps.accounts.access import operators
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Visibility
+from apps.contrib.mirror import alarm_reading, browsing, connection_values, held_back, overview, upstreams
+from apps.contrib.mirror.models import Upstream
+from apps.lib.net.hostnames import as_written
+from apps.portal.frame import reauthentication
+from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.page_urls import see_other
+from apps.portal.snippets import client_setup, mirror_snippets
+from apps.portal.snippets.client_setup import Snippet
+
+GB = 10**9
+VISIBILITIES = [
+    (Visibility.PUBLIC, "Public: anyone can use what it mirrors"),
+    (Visibility.INTERNAL, "Internal: everyone who is signed in"),
+    (Visibility.PRIVATE, "Private: staff only"),
+]
+
+
+class UpstreamForm(forms.Form):
+    """The fields of `upstreams.change`, which checks them."""
+
+    host = forms.CharField(
+        max_length=255,
+        help_text="As provider addresses name it, without https:// and a port, such as registry.example.com.",
+        widget=forms.TextInput(PLAIN),
+    )
+    enabled = forms.BooleanField(required=False, initial=True, label="Mirror its providers")
+    accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we keep to them")
+    terraform_only = forms.BooleanField(
+        required=False,
+        label="Serve Terraform clients only",
+        help_text="Larder tells clients apart by their User-Agent. OpenTofu clients get a message that says so.",
+    )
+    visibility = forms.ChoiceField(choices=VISIBILITIES, initial=Visibility.PUBLIC, widget=forms.RadioSelect)
+    cooldown_days = forms.IntegerField(
+        initial=3,
+        label="Cool-down in days",
+        help_text="Clients see a version only when it is this old, unless a rule says otherwise. 0: at once.",
+    )
+    sealed = forms.BooleanField(
+        required=False,
+        label="Sealed: fetch nothing on demand",
+        help_text="Clients get only what a sync has fetched in advance.",
+    )
+    url = forms.CharField(
+        required=False,
+        max_length=connection_values.MAX_CHARACTERS,
+        label="URL",
+        help_text="Only if the registry answers at another address than https:// and its host.",
+        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+    )
+    token = forms.CharField(
+        required=False,
+        max_length=connection_values.MAX_TOKEN_CHARACTERS,
+        help_text="For a registry that asks for one. It is stored encrypted and never shown.",
+        widget=forms.PasswordInput(PLAIN | {"autocomplete": "new-password"}),
+    )
+    remove_token = forms.BooleanField(required=False, label="Remove the stored token")
+    ca = forms.CharField(
+        required=False,
+        strip=False,
+        max_length=connection_values.MAX_CA_CHARACTERS,
+        label="Certificate authorities",
+        help_text="PEM certificates of a private authority, trusted for this registry besides those of the system.",
+        widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
+    )
+    proxy = forms.CharField(
+        required=False,
+        max_length=connection_values.MAX_CHARACTERS,
+        label="Outgoing proxy",
+        help_text="Such as http://proxy.example.com:3128. Empty: the proxy of LARDER_UPSTREAM_PROXY, if it is set.",
+        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+    )
+    list_seconds = forms.IntegerField(
+        initial=600, label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
+    )
+    stale_hours = forms.IntegerField(
+        initial=168,
+        label="Serve old lists for (hours)",
+        help_text="While the registry is down, clients get the last list for so long.",
+    )
+    quota_gb = forms.DecimalField(
+        initial=0, min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0: no limit."
+    )
+    evict_days = forms.IntegerField(
+        initial=0,
+        label="Delete packages unused for (days)",
+        help_text="Pinned packages stay. 0: never. A deleted package is fetched again when a client needs it.",
+    )
+
+    def __init__(self, *args: Any, row: Upstream | None = None, host: str = "", **more: Any) -> None:
+        """`row`: the upstream to change; `host`: the known registry to add, whose name is not typed."""
+        super().__init__(*args, **more)
+        for name, (least, most) in upstreams.NUMBERS.items():
+            if name in self.fields:
+                self.fields[name].widget.attrs |= {"min": least, "max": most, "inputmode": "numeric"}
+        if row is not None or host:
+            del self.fields["host"]
+        terms = upstreams.terms_of(row.host if row else host)
+        if terms is None or (row is not None and row.terms_accepted_at):
+            del self.fields["accept_terms"]
+        if terms is None:
+            self.fields["terraform_only"].initial = False
+        elif row is None:
+            self.fields["terraform_only"].initial = True
+        if row is None or not row.sealed_token:
+            del self.fields["remove_token"]
+        else:
+            self.fields["token"].label = "New token"
+
+    def clean(self) -> None:
+        found = self.cleaned_data
+        if "accept_terms" in self.fields and found.get("enabled") and not found.get("accept_terms"):
+            self.add_error("accept_terms", "Read the terms, and accept them to enable this registry.")
+
+    def wanted(self) -> dict[str, Any]:
+        """The fields as `upstreams.change` takes them. A token that is not typed stays."""
+        found = {name: value for name, value in self.cleaned_data.items() if name not in ("host", "accept_terms")}
+        found["quota_bytes"] = int(found.pop("quota_gb") * GB)
+        if found.pop("remove_token", False):
+            found["token"] = ""
+        elif not found["token"]:
+            del found["token"]
+        return found
+
+
+# Sections of the form, so that the few fields that matter come first.
+GROUPS = (
+    ("", ("host", "enabled", "accept_terms", "terraform_only", "visibility", "cooldown_days", "sealed")),
+    ("How to reach it", ("url", "token", "remove_token", "ca", "proxy")),
+    ("Lists and storage", ("list_seconds", "stale_hours", "quota_gb", "evict_days")),
+)
+
+
+def initial_of(row: Upstream) -> dict[str, Any]:
+    same = ("terraform_only", "visibility", "url", "ca", "proxy", *upstreams.NUMBERS)
+    values = {name: getattr(row, name) for name in same if name != "quota_bytes"}
+    quota = f"{row.quota_bytes / GB:.3f}".rstrip("0").rstrip(".")
+    return values | {"enabled": row.is_enabled, "sealed": row.is_sealed, "quota_gb": quota}
+
+
+def require(viewer: Viewer, permission: str = upstreams.OPERATE) -> None:
+    operators.require_everywhere(viewer, permission)
+
+
+def snippets_for(hosts: list[Upstream]) -> list[Snippet]:
+    """One block for each client. What is for Terraform alone is not in the one for OpenTofu."""
+    by_client = {
+        "tofu": [row.host for row in hosts if not row.terraform_only],
+        "terraform": [row.host for row in hosts],
+    }
+    needs_token = any(row.visibility != Visibility.PUBLIC for row in hosts)
+    if by_client["tofu"] == by_client["terraform"]:
+        blocks = [mirror_snippets.everything_block(by_client["tofu"])] if hosts else []
+    else:
+        blocks = [mirror_snippets.everything_block(one, client=name) for name, one in by_client.items() if one]
+    return [mirror_snippets.with_credentials(block) for block in blocks] if needs_token else blocks
+
+
+@login_not_required
+@require_safe
+def mirror(request: HttpRequest) -> HttpResponse:
+    """Everybody: what is mirrored, and the configuration of clients. Staff: how it does."""
+    viewer = session_viewer(request)
+    rows = list(upstreams.visible_to(viewer))
+    hosts = [row for row in rows if row.is_enabled]
+    context: dict[str, Any] = {
+        "upstreams": rows,
+        "hosts": hosts,
+        "snippets": snippets_for(hosts),
+        "own_host": client_setup.host(),
+        "provider_count": browsing.providers_for(viewer).count(),
+        "is_plain_http": client_setup.is_plain_http(),
+    }
+    if upstreams.sees_operations(viewer):
+        facts = overview.facts_of(rows)
+        present = {row.host for row in rows}
+        context |= {
+            "operations": [(row, facts[row.pk]) for row in rows],
+            "known": [known for host, known in upstreams.KNOWN.items() if host not in present],
+            "alarms": list(alarm_reading.alarms_of(state="open")[:5]),
+            "held_back": held_back.lately(),
+            "alarm_count": sum(one.open_alarms for one in facts.values()),
+            "may_change": _may_change(viewer),
+        }
+    return render(request, "portal/upstream/mirror.html", context)
+
+
+@never_cache
+@require_safe
+def upstream(request: HttpRequest, host: str) -> HttpResponse:
+    """Staff: health, settings, keys and allowances of one registry."""
+    viewer = session_viewer(request)
+    require(viewer, upstreams.VIEW)
+    row = upstreams.upstream_for(viewer, host)
+    context = {
+        "upstream": row,
+        "facts": overview.facts_of([row])[row.pk],
+        "authorities": connection_values.authorities_of(row.ca),
+        "terms": upstreams.terms_of(row.host),
+        "pins": alarm_reading.pins_of(row)[:200],
+        "allowances": alarm_reading.allowances_of(row),
+        "alarms": alarm_reading.alarms_of(row, state="open")[:20],
+        "may_change": _may_change(viewer),
+        "shown_host": as_written(row.host),
+        "now": timezone.now(),
+    }
+    return render(request, "portal/upstream/upstream.html", context)
+
+
+@never_cache
+@sensitive_post_parameters("token")
+@sensitive_variables("form")
+@require_http_methods(["GET", "HEAD", "POST"])
+def upstream_add(request: HttpRequest) -> HttpResponse:
+    """`?host=` names a known registry, whose address nobody types."""
+    viewer = session_viewer(request)
+    require(viewer)
+    known = upstreams.KNOWN.get(request.GET.get("host", ""))
+    form = UpstreamForm(posted(request), host=known.host if known else "")
+    if form.is_valid():
+        host = known.host if known else form.cleaned_data["host"]
+        reauthentication.require(request, f"Mirror {host[:80]}")
+        with refusals_on(form, None):
+            if upstreams.of_host(host) is not None:
+                messages.info(request, f"{host} is an upstream already. Change it here.")
+                return see_other("mirror-change", host)
+            row = upstreams.change(host, actor=viewer, **form.wanted())
+            messages.success(request, f"{row.host} is added{'' if row.is_enabled else ', and off'}.")
+            return see_other("mirror-upstream", row.host)
+    return _form(request, form, known=known)
+
+
+@never_cache
+@sensitive_post_parameters("token")
+@sensitive_variables("form")
+@require_http_methods(["GET", "HEAD", "POST"])
+def upstream_change(request: HttpRequest, host: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    require(viewer)
+    row = upstreams.upstream_for(viewer, host)
+    form = UpstreamForm(posted(request), row=row, initial=initial_of(row))
+    if form.is_valid():
+        reauthentication.require(request, f"Change the mirror of {row.host}")
+        with refusals_on(form, None):
+            upstreams.change(row.host, actor=viewer, **form.wanted())
+            messages.success(request, f"{row.host} is saved.")
+            return see_other("mirror-upstream", row.host)
+    return _form(request, form, row=row)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def upstream_remove(request: HttpRequest, host: str) -> HttpResponse:
+    viewer = session_viewer(request)
+    require(viewer)
+    row = upstreams.upstream_for(viewer, host)
+    if request.method != "POST":
+        context = {"upstream": row, "facts": overview.facts_of([row])[row.pk]}
+        return render(request, "portal/upstream/remove.html", context)
+    reauthentication.require(request, f"Remove the mirror of {row.host}")
+    upstreams.remove(row.host, actor=viewer)
+    messages.success(request, f"{row.host} is removed, with all that was stored of it.")
+    return see_other("mirror")
+
+
+def _may_change(viewer: Viewer) -> bool:
+    return viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE)
+
+
+def _form(
+    request: HttpRequest, form: UpstreamForm, *, row: Upstream | None = None, known: upstreams.Known | None = None
+) -> HttpResponse:
+    groups = [(title, [form[name] for name in names if name in form.fields]) for title, names in GROUPS]
+    terms = upstreams.terms_of(row.host if row else known.host if known else "")
+    return form_page(request, "portal/upstream/form.html", form, upstream=row, known=known, terms=terms, groups=groups)
+
+
+_ONE = "mirror/upstreams/<str:host>"
+urlpatterns = [
+    path("mirror", mirror, name="mirror"),
+    path("mirror/add", upstream_add, name="mirror-add"),
+    path(_ONE, upstream, name="mirror-upstream"),
+    path(f"{_ONE}/change", upstream_change, name="mirror-change"),
+    path(f"{_ONE}/remove", upstream_remove, name="mirror-remove"),
+]

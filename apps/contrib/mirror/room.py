@@ -1,0 +1,59 @@
+from celery.schedules import crontab
+
+from apps.room import MenuEntry, Part, Room
+
+
+class Mirror(Room):
+    name = "apps.contrib.mirror"
+    label = "upstream"  # of tables, permissions and applied migrations: it is older than the room's name
+    verbose_name = "Other registries"
+
+    api_urls = ("apps.contrib.mirror.api.urls",)
+    portal_urls = ("apps.contrib.mirror.pages.urls",)
+    staff_menu = (MenuEntry("Mirror", "portal:mirror", "layers", permission="upstream.view_upstream"),)
+
+    periodic_tasks = {
+        "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
+        "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
+        "read-mirrored-docs": {"task": "upstream.read_docs", "schedule": crontab(minute=32)},
+        "evict-mirrored": {"task": "upstream.evict", "schedule": crontab(hour=3, minute=7)},
+        "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
+    }
+    # What clients fetch, and what was held back from them.
+    starts = ("uses.start", "held_back.start")
+    queue_needs = {"upstream": "health.is_used"}
+    job_targets = ("targets.SOURCES",)
+    sealed_columns = ("upstreams.SEALED",)
+
+    admin_lists = (
+        "Other registries",
+        (
+            *("Alarm", "Upstream", "UpstreamProvider", "UpstreamVersion", "UpstreamPackage", "KeyPin"),
+            *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
+        ),
+    )
+    alarm_tiles = {"Open mirror alarms": ("Alarm", "alarms.open_alarms", "?state__exact=open")}
+    parts = {
+        "upstreams": Part(
+            "Other registries",
+            "Have the providers that are mirrored.",
+            "One does not answer. What is stored is served; what is new waits.",
+        )
+    }
+    part_states = ("health.part_states",)
+    doctor_looks = {"upstreams": "health.registries", "advisories": "health.advisory_files"}
+    metric_families = ("health.families",)
+    verifications = ("verification.verify",)
+
+    def connect(self) -> None:
+        from apps.contrib.mirror import offering, serving
+        from apps.contrib.mirror.pages import providers
+        from apps.http import mirrors
+        from apps.portal.frame import elsewhere
+        from apps.releases.origin import other_registries
+
+        # Providers of other registries: for both edges of the mirror, and beside our own on pages.
+        mirrors.others = serving.Mirrors()
+        elsewhere.providers = providers.found_for
+        # Modules of other registries, for the room that publishes what is elsewhere.
+        other_registries.modules = offering.Modules()

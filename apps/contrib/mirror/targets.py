@@ -1,0 +1,33 @@
+"""What jobs fetch from other registries. A search word is a host, or its namespace/type."""
+
+from django.db.models import Q
+
+from apps.contrib.mirror import docs, locking, syncing, working
+from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.rows import LockRun, SyncRun
+from apps.jobs.targets import Source
+
+
+def _by_address(word: str, provider: str = "") -> Q:
+    """Match a host, or a host with the address or its beginning."""
+    parts = word.strip("/").split("/")
+    names = (f"{provider}upstream__host", f"{provider}namespace", f"{provider}type")
+    if len(parts) > len(names):
+        return Q(pk__in=[])
+    return Q(**dict(zip(names, parts, strict=False)))
+
+
+_VERSIONS = Source(
+    UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature").all,
+    lambda word: _by_address(word, "provider__"),
+)
+SOURCES = {
+    locking.JOB: Source(LockRun.objects.all, lambda _: Q(pk__in=[])),
+    syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
+    working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_address),
+    **dict.fromkeys((working.VERSION, docs.JOB, working.SIZES), _VERSIONS),
+    working.PACKAGE: Source(
+        UpstreamPackage.objects.select_related("version__provider__upstream").all,
+        lambda word: _by_address(word, "version__provider__"),
+    ),
+}
