@@ -202,8 +202,12 @@ class Archives:
 
     def record_use(self, question: Question, asked: Asked, stored: Stored) -> None:
         """Count the fetch of a package of another registry, as its view does. What is repeated is not counted again."""
-        is_fetch = question.method == "GET" and question.prepared_for is None
-        if is_fetch and asked.link is not None and stored.package is not None and mirrors.others is not None:
+        if (
+            question.method == "GET"
+            and asked.link is not None
+            and stored.package is not None
+            and mirrors.others is not None
+        ):
             mirrors.others.record_use(asked.link.provider, stored.package)
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:

@@ -1,14 +1,12 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
-`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What the front asks
-Django of its own accord has a task, and the thread that Django needs; what it asks the cache of other hosts likewise.
+`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What it asks the cache
+of other hosts has a thread.
 """
 
 import asyncio
-import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -34,8 +32,6 @@ from registry_site.front.table import (
     for_readers,
     known_of,
     may_tell,
-    question_of,
-    scope_of,
 )
 from registry_site.server.connections import can_send_files, client_of, connections
 from registry_site.server.middleware import request_id_for
@@ -43,19 +39,8 @@ from registry_site.server.middleware import request_id_for
 # Below these paths answers become ready, except for blobs.
 _BECOMES_READY = re.compile(r"/(?:v1|api/v1|\.well-known)/|/v2/(?!.+/blobs/)")
 _IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
-# Asked again before anybody does: what clients wait for.
-_IS_PREPARED = re.compile(r"/(?:v1|\.well-known|archives)/")
-# Before /readyz answers 200: for so long, in turns of so many questions, so many of them at once.
-PREPARING_SECONDS = 3.0
-PREPARED_IN_TURN = 64
-PREPARED_AT_ONCE = 8
-# Only the questions that came last are asked again after a change.
-MOST_PREPARED = 200
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
-
-# Asks Django, and tells whether the answer was kept.
-Ask = Callable[[Any, Question], Awaitable[bool]]
 
 
 class Front:
@@ -69,13 +54,8 @@ class Front:
         self.shared = shared or Shared(None)
         self.lease.outage.others = self.shared.hosts
         self.stale = Stale(self.lease, self.table, lambda: self.shared, self.archives)
-        self.ask: Ask | None = None
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
-        # What may be prepared, with the token to ask as: the newest last.
-        self._asked: dict[Key, str] = {}
-        self._preparing: asyncio.Task[None] | None = None
-        self.lease.on_change = self._prepare_changed
         self.lease.on_changes = self.stale.learn
 
     async def has_answered_at_once(self, scope: Any, send: Send) -> bool:
@@ -241,7 +221,6 @@ class Front:
                 # Whoever has another link to the bytes has a link: it is looked at.
                 kept = question.at + KEPT if entry.kept else 0.0
                 self.table.add(key, replace(entry, until=question.at + LONGEST, kept=kept))
-            self._note(question, key)
         return entry
 
     def _ask(self, question: Question) -> None:
@@ -307,72 +286,7 @@ class Front:
             self.stale.keep_reader(question, entry, reader, ready)
             self.table.add(reader_key, reader)
             self.shared.add(reader_key, reader, self.lease)
-        if credentials is None or ready.readers:
-            self._note(question, key)
         return True
-
-    # --- Answers before anybody asks --------------------------------------------------------------------------------
-
-    def _note(self, question: Question, key: Key) -> None:
-        """Keep the question: here for when a change ends the answer, in the file for the next start."""
-        token = question.token() if question.prepared_for is None else question.prepared_for
-        if token is None or isinstance(key[CREDENTIALS], bytes):
-            return
-        if not _IS_PREPARED.match(question.path) or key[-2:] != (None, None):  # neither a condition nor a range
-            return
-        self._asked.pop(key, None)
-        self._asked[key] = token
-        if len(self._asked) > MOST_PREPARED:
-            del self._asked[next(iter(self._asked))]
-        if question.prepared_for is None:
-            self.shared.note(key, token)
-
-    async def prepare(self) -> None:
-        """Ask what was asked most before the start, until the time is over."""
-        until = time.monotonic() + PREPARING_SECONDS
-        ranked = self.shared.most_asked()
-        while ranked and time.monotonic() < until and await self.lease.holds():
-            # Processes of one host share the work: each finds what another one has done.
-            some, ranked = ranked[:PREPARED_IN_TURN], ranked[PREPARED_IN_TURN:]
-            random.shuffle(some)
-            for start in range(0, len(some), PREPARED_AT_ONCE):
-                if time.monotonic() < until:
-                    await asyncio.gather(*(self._prepare(*asked) for asked in some[start : start + PREPARED_AT_ONCE]))
-
-    def _prepare_changed(self) -> None:
-        """Ask again what a change has ended, one after the other."""
-        ended = [key for key in self._asked if self.table.has_ended(key)]
-        if ended and (self._preparing is None or self._preparing.done()):
-            self._preparing = asyncio.get_running_loop().create_task(self._prepare_all(ended))
-
-    async def _prepare_all(self, keys: Collection[Key]) -> None:
-        for key in keys:
-            if key in self._asked:
-                await self._prepare(key, self._asked[key])
-
-    async def _prepare(self, key: Key, token: str) -> None:
-        """Have the answer ready, unless it is, or somebody is being answered."""
-        scope = scope_of(key)
-        question = question_of(scope)
-        if self.ask is None or question is None or not await self.lease.holds() or self._held(key) is not None:
-            return
-        question.key = question.waited_for = key
-        question.prepared_for = token
-        if await self._has_fetched(question):
-            return
-        question.era, question.number = self.lease.era, self.lease.number
-        archive = await self._archive(scope, question)
-        if archive is not None:
-            self._keep_archive(question, archive)
-            return
-        if not question.is_first:
-            if key in self._asking:
-                return
-            self._ask(question)
-        try:
-            self.settle(question, is_ready=await self.ask(scope, question))
-        finally:
-            self.settle(question, is_ready=False)
 
     async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
         """Hold back an answer that may tell of a change until no process repeats what was before it.

@@ -5,7 +5,6 @@ Runs on the event loop, except the one query that renews the lease, and what ask
 each has a thread of its own.
 """
 
-import ast
 import asyncio
 import contextlib
 import hashlib
@@ -75,7 +74,6 @@ class Lease:
         self._word_asked = 0  # as it was before the last question
         self._told = float("-inf")  # of which change the peers have heard
         self._renewal: asyncio.Task[bool] | None = None
-        self.on_change: Callable[[], None] = lambda: None
         self.on_changes: Callable[[Collection[str]], None] = lambda _: None  # the scopes; all, if it may be any
         self.outage = outage.configured()
 
@@ -130,8 +128,6 @@ class Lease:
             self.is_complete = news.since < 0
         self.number = counter
         self._asked, self._word_asked = max(self._asked, news.asked), news.word
-        if self._changed == news.answered:
-            self.on_change()
         return True
 
     async def keep(self) -> None:
@@ -267,22 +263,10 @@ def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
 FILE = settings.DATA_DIR / "ready.sqlite3"
 PAGE_BYTES = 4096
 _FILES = ("", "-wal", "-shm")
-MOST_ASKED = 1000
 
 
 def begin_sharing(file: Path = FILE) -> None:
-    """Create it without answers, for this user alone, before any process opens it. Raises OSError and sqlite3.Error.
-
-    Of the last start it keeps what was asked most, each time with half of its weight.
-    """
-    asked: list[tuple[Any, ...]] = []
-    with (
-        contextlib.suppress(sqlite3.Error),
-        contextlib.closing(sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True)) as old,
-    ):
-        asked = old.execute(
-            "SELECT name, key, token, times / 2, at FROM asked ORDER BY times DESC, at DESC LIMIT ?", [MOST_ASKED]
-        ).fetchall()
+    """Create it empty, for this user alone, before any process opens it. Raises OSError and sqlite3.Error."""
     for suffix in _FILES:
         Path(f"{file}{suffix}").unlink(missing_ok=True)
     os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
@@ -292,17 +276,14 @@ def begin_sharing(file: Path = FILE) -> None:
             "CREATE TABLE ready (key BLOB PRIMARY KEY, number INTEGER, until REAL, "
             "status INTEGER, body BLOB, more TEXT)"
         )
-        connection.execute("CREATE TABLE asked (name BLOB PRIMARY KEY, key TEXT, token TEXT, times REAL, at REAL)")
-        connection.executemany("INSERT INTO asked VALUES (?, ?, ?, ?, ?)", asked)
 
 
 class Shared:
     """Ready answers of the other web processes of this host, in a file of SQLite's, and of other hosts (D16).
 
     All hold under the same generation. On the event loop: a look into the file takes 25 µs, and what is locked, damaged
-    or full counts as empty. Its answers begin anew with each start of the web server, since another version of Larder
-    may answer differently. Questions stay, by how often Django was asked: an answer lasts for a minute at most, so that
-    counts the minutes in which somebody asked.
+    or full counts as empty. It begins empty with each start of the web server, since another version of Larder may
+    answer differently.
     """
 
     def __init__(self, file: Path | None, *, most_bytes: int = 0, hosts: OtherHosts | None = None) -> None:
@@ -341,18 +322,6 @@ class Shared:
         if self.hosts is not None and entry.until and lease.is_current(entry.scopes, entry.era, entry.number):
             head = json.dumps([entry.number, whole.status, more]).encode()
             self.hosts.add(self.hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
-
-    def note(self, key: Key, token: str) -> None:
-        """Count a question, and the digest of the token that may ask it again, for `most_asked`."""
-        self._do(
-            "INSERT INTO asked VALUES (?, ?, ?, 1, ?) "
-            "ON CONFLICT (name) DO UPDATE SET times = times + 1, token = excluded.token, at = excluded.at",
-            [_name(key), repr(key), token, time.time()],
-        )
-
-    def most_asked(self) -> list[tuple[Key, str]]:
-        rows = self._do("SELECT key, token FROM asked ORDER BY times DESC, at DESC LIMIT ?", [MOST_ASKED])
-        return [(ast.literal_eval(key), token) for key, token in rows or ()]
 
     def _do(self, statement: str, values: list[object]) -> list[tuple[Any, ...]] | None:
         """The rows, or None where it failed."""

@@ -16,9 +16,6 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
-from apps.protocol.locations import link_to
 from apps.releases.catalogue import downloads
 from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
 from registry_site.server import forwarded
@@ -65,8 +62,8 @@ class Question:
     """`era` and `number` are the generation before anybody was asked.
 
     Who asks first does so for all that wait for `waited_for`, which is the key, or that of the right to read a
-    namespace. `prepared_for` is the digest of the token as which the front asks of its own accord; "" is nobody.
-    `opened_blob`: the blob that the asker may read while the database is away, which Django reads from storage.
+    namespace. `opened_blob`: the blob that the asker may read while the database is away, which Django reads from
+    storage.
     """
 
     key: Key
@@ -80,15 +77,7 @@ class Question:
     number: int = -1
     waited_for: Key = ()
     is_first: bool = False
-    prepared_for: str | None = None
     opened_blob: str = ""
-
-    def token(self) -> str | None:
-        """The digest of the token of a request; "" without credentials, None if these are no token."""
-        scheme, _, secret = self.headers.get(b"authorization", b"").partition(b" ")
-        if not scheme:
-            return ""
-        return hashlib.sha256(secret.strip()).hexdigest() if scheme.lower() == b"bearer" else None
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -154,26 +143,6 @@ def without_condition(key: Key, *, method: str = "") -> Key:
 def of_anybody(key: Key) -> Key:
     """The key of the same question without credentials."""
     return with_credentials(key, None)
-
-
-def scope_of(key: Key) -> dict[str, Any]:
-    """The request that asks such a question, without its credentials, and by a new link where any would do."""
-    method, scheme, path, raw_path, query, _, *values = key
-    if str(path).startswith(_ANY_LINK):
-        path = link_to(*str(path).removeprefix(_ANY_LINK).split("/"), now=timezone.now())
-        raw_path = path.encode()
-    headers = [(name, value) for name, value in zip(KEYED, values, strict=True) if value is not None]
-    return {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": scheme,
-        "path": path,
-        "raw_path": raw_path,
-        "query_string": query,
-        "headers": headers,
-        "client": ("127.0.0.1", 0),
-    }
 
 
 def may_tell(method: str, path: str) -> bool:
@@ -305,12 +274,6 @@ class Table:
         with self._lock:
             entry = self._entries.get(key)
             return entry if entry is not None and entry.kept > time.monotonic() and self._is_current(entry) else None
-
-    def has_ended(self, key: Key) -> bool:
-        """Tell whether a change has ended the entry, and not the time."""
-        with self._lock:
-            entry = self._entries.get(key)
-            return entry is not None and entry.until > time.monotonic() and not self._is_current(entry)
 
     def count(self, entry: Entry, *, is_hit: bool = False) -> None:
         """Count an answer that is sent."""

@@ -31,7 +31,7 @@ from django.db import close_old_connections
 from django.http.cookie import parse_cookie
 from django.urls import Resolver404, resolve
 
-from apps.http.ready import OPENED_BLOB, PREPARED_FOR, Ready, ready_of
+from apps.http.ready import OPENED_BLOB, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
@@ -144,24 +144,12 @@ class Application:
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
-        self.preparing: asyncio.Task[None] | None = None
         self.asking: asyncio.Task[None] | None = None  # for an outage of the database
 
     def begin(self) -> None:
-        """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
-        if self.preparing is None:
-            if settings.SERVE_STALE_SECONDS:
-                self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
-            self.preparing = asyncio.get_running_loop().create_task(front.prepare())
-
-    async def ask(self, scope: Any, question: Question) -> bool:
-        """Ask Django a question that the front has of its own accord."""
-        environ = environ_of(scope) | {PREPARED_FOR: question.prepared_for}
-        run = contextvars.copy_context().run
-        answer = await asyncio.get_running_loop().run_in_executor(self.lanes.machines, run, _call, environ)
-        if answer.parts is not None:
-            answer.close()
-        return _store(question, answer, environ)
+        """Watch for an outage of the database where answers are repeated then. On the loop."""
+        if settings.SERVE_STALE_SECONDS:
+            self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         if await front.has_answered_at_once(scope, send):
@@ -176,10 +164,7 @@ class Application:
         if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
             await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
         elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
-            self.begin()
             status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
-            if status == HTTPStatus.OK and self.preparing is not None and not self.preparing.done():
-                status, document = HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "starting"}
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
@@ -390,6 +375,5 @@ connections.watch()
 outside.watch()
 access_lines.start()
 application = Application()
-front.ask = application.ask
 blocked.newest = lambda: front.lease.history
 first_step.at_start.append(application.begin)

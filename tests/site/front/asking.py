@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from django.db import connections
 from django.test import Client
 
-from apps.http.ready import PREPARED_FOR, ready_of
+from apps.http.ready import ready_of
 from registry_site.front.archives import Archives
 from registry_site.front.front import Front
 from registry_site.front.lease import Lease, Origin
@@ -44,7 +44,6 @@ class Process:
         lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file), patience=PATIENCE)
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
         self.front = Front(lease, Archives(self.thread, rest=lambda: None))
-        self.prepared: list[str] = []
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
@@ -74,20 +73,6 @@ class Process:
         if question is not None:
             self.run(self.settle(question, response, raw, body))
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
-
-    async def ask_django(self, scope: Any, question: Question) -> bool:
-        """What asgi.py does for a question of the front's own."""
-        self.prepared.append(scope["path"])
-        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        environ: Any = {PREPARED_FOR: question.prepared_for}
-
-        def ask() -> Any:
-            response = Client().generic(scope["method"], scope["path"], headers=headers, **environ)
-            return response, response.getvalue()
-
-        response, body = await self.loop.run_in_executor(self.thread, ask)
-        raw = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items())
-        return self.store(question, response, raw, body)
 
     async def settle(self, question: Question, response: Any, headers: Any, body: bytes) -> None:
         self.front.settle(question, is_ready=self.store(question, response, headers, body))
