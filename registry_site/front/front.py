@@ -1,7 +1,6 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
-`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What it asks the cache
-of other hosts has a thread.
+`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop.
 """
 
 import asyncio
@@ -15,10 +14,9 @@ from django.conf import settings
 
 from apps.audit import generation
 from apps.http.ready import KEPT, LONGEST, Ready
-from registry_site.backends import other_hosts
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives, kind_of
-from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
+from registry_site.front.lease import Entry, Headers, Key, Lease, Origin, whole_of
 from registry_site.front.sending import Send, send_entry, send_known
 from registry_site.front.stale import Stale
 from registry_site.front.table import (
@@ -44,16 +42,12 @@ PATIENCE = 2.0
 
 
 class Front:
-    def __init__(
-        self, lease: Lease | None = None, archives: Archives | None = None, shared: Shared | None = None
-    ) -> None:
+    def __init__(self, lease: Lease | None = None, archives: Archives | None = None) -> None:
         self.lease = lease or Lease()
         self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
         self.recognition = Recognition()
         self.archives = archives or Archives()
-        self.shared = shared or Shared(None)
-        self.lease.outage.others = self.shared.hosts
-        self.stale = Stale(self.lease, self.table, lambda: self.shared, self.archives)
+        self.stale = Stale(self.lease, self.table, self.archives)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
         self.lease.on_changes = self.stale.learn
@@ -82,8 +76,6 @@ class Front:
         until = question.at + PATIENCE
         while True:
             entry = await self._find(question)
-            while entry is None and await self._has_fetched(question):
-                entry = await self._find(question)
             if entry is not None:
                 known = known_of(question, entry)
                 self.recognition.add(scope, known)
@@ -107,13 +99,13 @@ class Front:
         return False
 
     async def _find(self, question: Question) -> Entry | None:
-        """This process's answer, or else another one's, if it holds."""
+        """The answer, if it holds."""
         if question.key not in self.table and not _IS_LOOKED_FOR.match(question.path):
             return None
         # Also where nothing is there: what Django answers under an old number ends with the next renewal.
         if not await self.lease.holds():
             return None
-        entry = self._held(question.key)
+        entry = self.table.find(question.key)
         if entry is None and question.key[CREDENTIALS] is not None:
             entry = self._held_for_reader(question)
         if entry is None and question.path.startswith(ARCHIVES):
@@ -122,46 +114,16 @@ class Front:
             self.table.count(entry, is_hit=True)
         return entry
 
-    def _held(self, key: Key) -> Entry | None:
-        """As `_find`, under a lease that the caller has checked."""
-        entry = self.table.find(key)
-        if entry is None and not str(key[2]).startswith(ARCHIVES):
-            entry = self.shared.find(key)
-            return entry if entry is not None and self._takes(key, entry) else None
-        return entry
-
-    def _takes(self, key: Key, entry: Entry) -> bool:
-        """Keep the answer of another process, if it holds."""
-        if not self.lease.is_current_for_all(entry.scopes, entry.number):
-            return False
-        entry.era = self.lease.era
-        self.table.add(key, entry)
-        return True
-
-    async def _has_fetched(self, question: Question) -> bool:
-        """Keep what other hosts were answered to the question, if it holds; tell whether there was anything new.
-
-        First the document, then the right of these credentials to read its namespace (`_held_for_reader`).
-        """
-        is_asked = question.waited_for in self._asking
-        if is_asked or not _BECOMES_READY.match(question.path) or self.lease.has_ended():
-            return False
-        documents = {question.key} if question.key[CREDENTIALS] is None else {question.key, for_readers(question.key)}
-        new = [key for key in documents | {question.waited_for} if self.table.find(key) is None]
-        found = await self.shared.find_elsewhere(new, self.lease)
-        taken = [key for key, entry in found.items() if self._takes(key, entry)]
-        return any(key in self.table for key in taken)
-
     def _held_for_reader(self, question: Question) -> Entry | None:
         """What another reader of the namespace was answered, if Django has answered these credentials there as well.
 
         Both hold now, so together they are as new as the newest change that this process knows.
         """
-        document = self._held(for_readers(question.key))
+        document = self.table.find(for_readers(question.key))
         if document is None or not oci.is_covered(question):
             return None
         reader_key = ("reader", question.key[CREDENTIALS], document.readers)
-        reader = self._held(reader_key)
+        reader = self.table.find(reader_key)
         if reader is None:
             question.waited_for = reader_key  # of many documents one is asked for, and shows whether the others may be
             return None
@@ -181,7 +143,7 @@ class Front:
 
     def _held_for_link(self, question: Question) -> Entry | None:
         """What another link to the same bytes was answered: private documents have new links every few minutes."""
-        entry = self._held(for_links(question.key))
+        entry = self.table.find(for_links(question.key))
         asked = self.archives.asked(question) if entry is not None else None
         if entry is None or asked is None or asked.seconds is None:
             return None
@@ -277,7 +239,6 @@ class Front:
         self.table.add(key, entry)
         if key not in self.table:
             return False
-        self.shared.add(key, entry, self.lease)
         self.stale.keep_document(question, key, entry)
         if key != question.key:
             reader_key = ("reader", credentials, ready.readers)
@@ -285,7 +246,6 @@ class Front:
             reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
             self.stale.keep_reader(question, entry, reader, ready)
             self.table.add(reader_key, reader)
-            self.shared.add(reader_key, reader, self.lease)
         return True
 
     async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
@@ -309,6 +269,4 @@ async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> boo
     return asking.done() and asking.result()
 
 
-front = Front(
-    shared=Shared(FILE if settings.READY_BYTES else None, most_bytes=settings.READY_BYTES, hosts=other_hosts.chosen())
-)
+front = Front()

@@ -1,31 +1,22 @@
 """The read lease of 0.5 s under which this process repeats answers, and the wait until that of all others has ended;
-and the answers that hold under it, with what shares them: a file among processes, the cache among hosts.
+and the answers that hold under it.
 
-Runs on the event loop, except the one query that renews the lease, and what asks the cache (backends/other_hosts.py):
-each has a thread of its own.
+Runs on the event loop, except the one query that renews the lease, which has a thread of its own.
 """
 
 import asyncio
-import contextlib
 import hashlib
-import json
-import os
-import sqlite3
 import time
 from collections.abc import Callable, Collection, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import DatabaseError, InterfaceError
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
 from apps.http.ready import Download
-from registry_site.backends.other_hosts import OtherHosts
 from registry_site.front import outage
 from registry_site.front.peers import Peers, peers_at
 
@@ -183,14 +174,6 @@ class Lease:
                 return False
         return True
 
-    def is_current_for_all(self, scopes: Iterable[str], number: int) -> bool:
-        """Tell whether what another process was answered at that number still holds, whatever its era.
-
-        What this process has not come to yet may be of another database.
-        """
-        known = self.is_complete and number <= self.number
-        return known and all(self.changes.get(scope, 0) <= number for scope in (generation.EVERYTHING, *scopes))
-
     def _ask(self, since: int) -> News:
         """One query, on a connection of its own that no pool lends and no request closes."""
         asked = time.monotonic()
@@ -209,7 +192,7 @@ class Lease:
         return News(since, word, asked, time.monotonic(), changes)
 
 
-# --- What holds under it, and answers of other processes -----------------------------------------------------------
+# --- What holds under it -----------------------------------------------------------------------------------------
 
 Key = tuple[str | bytes | None, ...]
 Headers = tuple[tuple[bytes, bytes], ...]
@@ -258,112 +241,3 @@ class Entry:
 def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
     name = hashlib.sha256(repr((status, headers)).encode() + b"\0" + body).digest()
     return Whole(status, headers, body, name)
-
-
-FILE = settings.DATA_DIR / "ready.sqlite3"
-PAGE_BYTES = 4096
-_FILES = ("", "-wal", "-shm")
-
-
-def begin_sharing(file: Path = FILE) -> None:
-    """Create it empty, for this user alone, before any process opens it. Raises OSError and sqlite3.Error."""
-    for suffix in _FILES:
-        Path(f"{file}{suffix}").unlink(missing_ok=True)
-    os.close(os.open(file, os.O_CREAT | os.O_EXCL, 0o600))
-    with contextlib.closing(sqlite3.connect(file, isolation_level=None)) as connection:
-        connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute(
-            "CREATE TABLE ready (key BLOB PRIMARY KEY, number INTEGER, until REAL, "
-            "status INTEGER, body BLOB, more TEXT)"
-        )
-
-
-class Shared:
-    """Ready answers of the other web processes of this host, in a file of SQLite's, and of other hosts (D16).
-
-    All hold under the same generation. On the event loop: a look into the file takes 25 µs, and what is locked, damaged
-    or full counts as empty. It begins empty with each start of the web server, since another version of Larder may
-    answer differently.
-    """
-
-    def __init__(self, file: Path | None, *, most_bytes: int = 0, hosts: OtherHosts | None = None) -> None:
-        self._file = file
-        self._most_bytes = most_bytes
-        self.hosts = hosts
-        self._connection: sqlite3.Connection | None = None
-
-    def find(self, key: Key, *, is_kept: bool = False) -> Entry | None:
-        """The file's entry, or one kept for an outage. The caller checks that it holds. `era` is a process's own."""
-        rows = self._do("SELECT number, until, status, body, more FROM ready WHERE key = ?", [_name(key)])
-        if not rows:
-            return None
-        entry = _entry_of(*rows[0])
-        # By the clock of the host: all processes have the same.
-        return entry if (entry.kept if is_kept else entry.until) > time.monotonic() else None
-
-    async def find_elsewhere(self, keys: Iterable[Key], lease: Lease) -> dict[Key, Entry]:
-        """What other hosts were answered: likewise."""
-        if self.hosts is None:
-            return {}
-        names = {self.hosts.name(lease.history, _name(key)): key for key in keys}
-        found = {}
-        for name, (text, until) in (await self.hosts.find(names)).items():
-            head, _, body = text.partition(b"\n")
-            number, status, more = json.loads(head)
-            found[names[name]] = _entry_of(number, until, status, body, more)
-        return found
-
-    def add(self, key: Key, entry: Entry, lease: Lease) -> None:
-        whole, more, name = entry.whole, _more_of(entry), _name(key)
-        row = [name, entry.number, entry.until, whole.status, whole.body, more]
-        if self._do("INSERT OR REPLACE INTO ready VALUES (?, ?, ?, ?, ?, ?)", row) is None:
-            self._do("DELETE FROM ready WHERE until < ?", [time.monotonic()])
-        # The file ends with the start that began it. The cache does not, so nothing of another database may come in.
-        if self.hosts is not None and entry.until and lease.is_current(entry.scopes, entry.era, entry.number):
-            head = json.dumps([entry.number, whole.status, more]).encode()
-            self.hosts.add(self.hosts.name(lease.history, name), head + b"\n" + whole.body, entry.until)
-
-    def _do(self, statement: str, values: list[object]) -> list[tuple[Any, ...]] | None:
-        """The rows, or None where it failed."""
-        if self._file is None:
-            return None
-        try:
-            if self._connection is None:
-                self._connection = self._connect(self._file)
-            return self._connection.execute(statement, values).fetchall()
-        except sqlite3.Error:
-            return None
-
-    def _connect(self, file: Path) -> sqlite3.Connection:
-        connection = sqlite3.connect(f"{file.as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=0)
-        connection.execute("PRAGMA synchronous = OFF")
-        connection.execute(f"PRAGMA max_page_count = {self._most_bytes // PAGE_BYTES}")
-        return connection
-
-
-def _name(key: Key) -> bytes:
-    """A digest: the file keeps no secrets but those of the answers."""
-    return hashlib.sha256(repr(key).encode()).digest()
-
-
-def _more_of(entry: Entry) -> str:
-    origin = entry.origin
-    more = {
-        "headers": [(name.decode("latin-1"), value.decode("latin-1")) for name, value in entry.whole.headers],
-        "scopes": list(entry.scopes),
-        "download": entry.download,
-        "origin": (origin.route, origin.person, origin.release),
-        "readers": entry.readers,
-        "kept": entry.kept,
-        "visibility": entry.visibility,
-    }
-    return json.dumps(more)
-
-
-def _entry_of(number: int, until: float, status: int, body: bytes, text: str) -> Entry:
-    more = json.loads(text)
-    headers: Headers = tuple((name.encode("latin-1"), value.encode("latin-1")) for name, value in more["headers"])
-    download = Download(*more["download"]) if more["download"] else None
-    whole = whole_of(status, headers, body)
-    origin, kept = Origin(*more["origin"]), more["kept"]
-    return Entry(whole, more["scopes"], -1, number, until, download, origin, more["readers"], kept, more["visibility"])

@@ -25,6 +25,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
+from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import WELL_SECONDS, OtherHosts
 
 # How often a process asks, and how long a question may take before its connection is cut.
@@ -106,7 +107,7 @@ def is_no_answer(error: BaseException) -> bool:
 
 
 def configured() -> Outage:
-    return Outage(settings.SERVE_STALE_SECONDS)
+    return Outage(settings.SERVE_STALE_SECONDS, others=other_hosts.chosen())
 
 
 def connect() -> BaseDatabaseWrapper:

@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sqlite3
 import sys
 import time
 import warnings
@@ -88,8 +87,6 @@ def web() -> None:
     with contextlib.suppress(OSError):  # a full or read-only disk: serve without `manage.py drain`
         health.DRAINING.unlink(missing_ok=True)
         (settings.DATA_DIR / PID_FILE).write_text(str(os.getpid()))
-    with contextlib.suppress(OSError, sqlite3.Error):  # likewise: each process then keeps its answers to itself
-        import_module("registry_site.front.lease").begin_sharing()
     # Its workers are forks, which must not share database connections.
     give_up_connections()
     if FORKS:

@@ -16,7 +16,6 @@ from apps.audit import generation
 from apps.protocol.last_public import last_public
 from apps.releases.lifecycle import quarantine, verbs
 from registry_site.backends.other_hosts import WELL_SECONDS
-from registry_site.front.lease import Shared
 from registry_site.front.outage import SHARE_EVERY, is_no_answer
 from tests.site.front.asking import Process
 from tests.site.front.outages import WARNING, away, stale
@@ -178,21 +177,6 @@ def test_without_the_setting_nothing_is_repeated(settings, modules, tofu):
     process.end()
 
 
-def test_the_processes_of_a_host_repeat_what_others_were_answered(process, file, modules, tofu, bob, alice):
-    other = Process()
-    for one in (process, other):
-        one.front.shared = Shared(file, most_bytes=1_000_000)
-        one.learn()
-    reads = tofu(bob)
-    process.ask(tofu(None), PUBLIC)
-    process.ask(reads, PRIVATE)
-    away(other)
-    assert stale(other, tofu(None), PUBLIC)
-    assert stale(other, reads, PRIVATE)
-    assert not stale(other, tofu(alice), PRIVATE)
-    other.end()
-
-
 # --- Bytes -----------------------------------------------------------------------------------------------------------
 
 
@@ -264,7 +248,6 @@ def shared(process: Process, *, is_well: bool) -> None:
 def test_a_host_that_alone_has_lost_the_database_repeats_nothing(both, modules, tofu, server, later):
     (one, other), url = both, PUBLIC
     for host in both:
-        host.front.lease.outage.others = host.hosts
         host.ask(tofu(None), url)
     away(one)
     shared(other, is_well=True)
@@ -278,9 +261,9 @@ def test_a_host_that_alone_has_lost_the_database_repeats_nothing(both, modules, 
     assert one.front.stale.figures() == {"is_elsewhere": True}
 
     server.redis.flushall()
-    one.hosts._away_until = float("inf")
+    server.freeze()
     shared(one, is_well=False)
     assert not stale(one, tofu(None), url), "nobody has said otherwise"
-    one.hosts._away_until = 0.0
+    server.thaw()
     shared(one, is_well=False)
     assert stale(one, tofu(None), url), "the others have lost it as well"
