@@ -1,6 +1,6 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
-`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop.
+Runs on the event loop.
 """
 
 import asyncio
@@ -17,22 +17,19 @@ from apps.http.ready import KEPT, LONGEST, Ready
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives, kind_of
 from registry_site.front.lease import Entry, Headers, Key, Lease, Origin, whole_of
-from registry_site.front.sending import Send, send_entry, send_known
+from registry_site.front.sending import Send, send_entry
 from registry_site.front.stale import Stale
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
     READERS,
     Question,
-    Recognition,
     Table,
     for_links,
     for_readers,
-    known_of,
     may_tell,
 )
 from registry_site.server.connections import can_send_files, client_of, connections
-from registry_site.server.middleware import request_id_for
 
 # Below these paths answers become ready, except for blobs.
 _BECOMES_READY = re.compile(r"/(?:v1|api/v1|\.well-known)/|/v2/(?!.+/blobs/)")
@@ -45,28 +42,14 @@ class Front:
     def __init__(self, lease: Lease | None = None, archives: Archives | None = None) -> None:
         self.lease = lease or Lease()
         self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
-        self.recognition = Recognition()
         self.archives = archives or Archives()
         self.stale = Stale(self.lease, self.table, self.archives)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
         self.lease.on_changes = self.stale.learn
 
-    async def has_answered_at_once(self, scope: Any, send: Send) -> bool:
-        """Answer in any thread, waiting for nothing, if an equal request was answered from the table before."""
-        arrived = time.monotonic()
-        known, asked_id = self.recognition.find(scope)
-        if known is None or not self.lease.holds_unattended():
-            return False
-        entry = self.table.find(known.key)
-        if entry is None or entry.whole.status != known.status:
-            return False
-        self.table.count(entry, is_hit=True)
-        await send_known(known, entry, send, request_id_for(asked_id), arrived)
-        return True
-
     async def has_answered(self, scope: Any, question: Question, send: Send) -> bool:
-        """Answer from the table if the answer is there and holds. In the loop's thread.
+        """Answer from the table if the answer is there and holds.
 
         If Django is being asked the same, wait for that answer: after a change one of many equal requests does the
         work. On False the caller asks Django, and calls `settle` when it has the answer or will never have one.
@@ -77,9 +60,7 @@ class Front:
         while True:
             entry = await self._find(question)
             if entry is not None:
-                known = known_of(question, entry)
-                self.recognition.add(scope, known)
-                await send_known(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
+                await send_entry(question, entry, send)
                 return True
             asking = self._asking.get(question.waited_for)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):

@@ -47,12 +47,10 @@ from registry_site.front.front import front
 from registry_site.front.lease import Origin
 from registry_site.front.oci import TOKEN
 from registry_site.front.table import Question, question_of
-from registry_site.server import first_step, health
-from registry_site.server.access_lines import access_lines
+from registry_site.server import health
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
 from registry_site.server.documents import NOSNIFF, send_document
 from registry_site.server.environ import environ_of
-from registry_site.server.first_step import on_the_loop
 from registry_site.server.lanes import Lanes
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
@@ -144,19 +142,11 @@ class Application:
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
-        self.asking: asyncio.Task[None] | None = None  # for an outage of the database
-
-    def begin(self) -> None:
-        """Watch for an outage of the database where answers are repeated then. On the loop."""
-        if settings.SERVE_STALE_SECONDS:
-            self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
+        self.asking: asyncio.Task[None] | None = None  # whether the database is there
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        if await front.has_answered_at_once(scope, send):
-            connections.note(client_of(scope))
-            return
-        await on_the_loop()
-        access_lines.flush()
+        if self.asking is None and settings.SERVE_STALE_SECONDS:
+            self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
         with connections.request(client_of(scope)):
             await self._handle(scope, receive, send)
 
@@ -373,7 +363,5 @@ signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
 outside.watch()
-access_lines.start()
 application = Application()
 blocked.newest = lambda: front.lease.history
-first_step.at_start.append(application.begin)

@@ -34,7 +34,7 @@ from registry_site.backends.beat_schedule import Scheduler
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
-from registry_site.server import first_step, health
+from registry_site.server import health
 from registry_site.server.pulse import Pulse
 from registry_site.server.watchdog import EVERY as LOOK_EVERY
 from registry_site.server.watchdog import MAX_LOOKS_ASLEEP, Broker, Watchdog
@@ -92,7 +92,6 @@ def web() -> None:
     if FORKS:
         # Python 3.14 has another default, for which granian would have each process load the application itself.
         multiprocessing.set_start_method("fork", force=True)
-    first_step.register()
     server = WebServer(
         "registry_site.server.asgi:application",
         address=settings.LISTEN_HOST,

@@ -61,9 +61,7 @@ class Process:
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
-        if self.run(self.front.has_answered_at_once(scope, send)) or (
-            question is not None and self.run(self.front.has_answered(scope, question, send))
-        ):
+        if question is not None and self.run(self.front.has_answered(scope, question, send)):
             start, end = sent
             body = Path(end["path"]).read_bytes() if "path" in end else end["body"]
             return Answer(start["status"], _compared(start["headers"]), body, was_ready=True)
