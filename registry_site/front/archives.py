@@ -27,8 +27,7 @@ from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
 from apps.releases.lifecycle.quarantine import blocked
-from registry_site.front.lease import Headers, Key, Origin
-from registry_site.front.table import ARCHIVES, MIRROR, Question
+from registry_site.front.table import ARCHIVES, MIRROR, Headers, Key, Origin, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024

@@ -16,18 +16,23 @@ from apps.audit import generation
 from apps.http.ready import KEPT, LONGEST, Ready
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives, kind_of
-from registry_site.front.lease import Entry, Headers, Key, Lease, Origin, whole_of
+from registry_site.front.changes import Changes
 from registry_site.front.sending import Send, send_entry
 from registry_site.front.stale import Stale
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
     READERS,
+    Entry,
+    Headers,
+    Key,
+    Origin,
     Question,
     Table,
     for_links,
     for_readers,
     may_tell,
+    whole_of,
 )
 from registry_site.server.connections import can_send_files, client_of, connections
 
@@ -39,14 +44,14 @@ PATIENCE = 2.0
 
 
 class Front:
-    def __init__(self, lease: Lease | None = None, archives: Archives | None = None) -> None:
-        self.lease = lease or Lease()
-        self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
+    def __init__(self, changes: Changes | None = None, archives: Archives | None = None) -> None:
+        self.changes = changes or Changes()
+        self.table = Table(self.changes, most_bytes=settings.READY_BYTES)
         self.archives = archives or Archives()
-        self.stale = Stale(self.lease, self.table, self.archives)
+        self.stale = Stale(self.changes, self.table, self.archives)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
-        self.lease.on_changes = self.stale.learn
+        self.changes.on_changes = self.stale.learn
 
     async def has_answered(self, scope: Any, question: Question, send: Send) -> bool:
         """Answer from the table if the answer is there and holds.
@@ -54,11 +59,14 @@ class Front:
         If Django is being asked the same, wait for that answer: after a change one of many equal requests does the
         work. On False the caller asks Django, and calls `settle` when it has the answer or will never have one.
         """
-        if self.lease.outage.since is not None and await self.stale.has_answered(question, send):
+        if self.changes.outage.since is not None and await self.stale.has_answered(question, send):
             return True
         until = question.at + PATIENCE
+        is_looked_for = question.key in self.table or _IS_LOOKED_FOR.match(question.path)
+        # Also where nothing is there: what Django answers under an old number ends with the next question.
+        knows_all = bool(is_looked_for) and await self.changes.learn()
         while True:
-            entry = await self._find(question)
+            entry = self._find(question) if knows_all else None
             if entry is not None:
                 await send_entry(question, entry, send)
                 return True
@@ -66,7 +74,7 @@ class Front:
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
                 break
         self.misses += 1
-        question.era, question.number = self.lease.era, self.lease.number
+        question.era, question.number = self.changes.era, self.changes.number
         archive = await self._archive(scope, question)
         if archive is not None:
             entry = self._keep_archive(question, archive)
@@ -79,13 +87,8 @@ class Front:
             self._ask(question)
         return False
 
-    async def _find(self, question: Question) -> Entry | None:
+    def _find(self, question: Question) -> Entry | None:
         """The answer, if it holds."""
-        if question.key not in self.table and not _IS_LOOKED_FOR.match(question.path):
-            return None
-        # Also where nothing is there: what Django answers under an old number ends with the next renewal.
-        if not await self.lease.holds():
-            return None
         entry = self.table.find(question.key)
         if entry is None and question.key[CREDENTIALS] is not None:
             entry = self._held_for_reader(question)
@@ -112,8 +115,8 @@ class Front:
         entry = Entry(
             document.whole,
             {*document.scopes, *reader.scopes},
-            self.lease.era,
-            self.lease.number,
+            self.changes.era,
+            self.changes.number,
             min(document.until, reader.until),
             document.download and document.download._replace(user_id=person),
             replace(document.origin, person=person),
@@ -134,7 +137,7 @@ class Front:
 
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
-        asked = None if self.lease.outage.is_sure else self.archives.asked(question)
+        asked = None if self.changes.outage.is_sure else self.archives.asked(question)
         stored = await self.archives.find(asked.wanted) if asked is not None else None
         if asked is None or stored is None:
             return None
@@ -230,15 +233,17 @@ class Front:
         return True
 
     async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
-        """Hold back an answer that may tell of a change until no process repeats what was before it.
+        """Where answers are repeated while the database is away, hold back one that may tell of a change until each
+        process knows the change. False: the database went away first, so nobody may be told.
 
-        Where answers are repeated while the database is away, False: it went away first, so nobody may be told.
         `was_away`: before Django was asked, so that a page without the database, as /status, tells of nothing.
         """
-        if was_away and self.lease.outage.is_sure and method in ("GET", "HEAD"):
+        if not self.stale.is_on:
+            return True
+        if was_away and self.changes.outage.is_sure and method in ("GET", "HEAD"):
             return True
         tells = status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path)
-        return not tells or await self.lease.run_out()
+        return not tells or await self.changes.run_out()
 
     def figures(self) -> dict[str, int]:
         """The figures of this process, for /status."""

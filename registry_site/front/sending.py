@@ -5,8 +5,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from apps.releases.catalogue import downloads
-from registry_site.front.lease import Entry
-from registry_site.front.table import Question
+from registry_site.front.table import Entry, Question
 from registry_site.monitoring.clients import clients
 from registry_site.server.connections import PATHSEND
 from registry_site.server.middleware import access_fields, log, request_id_for

@@ -22,16 +22,20 @@ from apps.http.ready import KEPT, Ready
 from apps.protocol.last_public import last_public
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives
-from registry_site.front.lease import Entry, Key, Lease, Whole, whole_of
+from registry_site.front.changes import Changes
 from registry_site.front.sending import Send, send_entry
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
+    Entry,
+    Key,
     Question,
     Table,
+    Whole,
     for_links,
     for_readers,
     of_anybody,
+    whole_of,
     with_credentials,
     without_condition,
 )
@@ -44,9 +48,9 @@ _NOTHING = whole_of(0, (), b"")
 class Stale:
     """On the event loop."""
 
-    def __init__(self, lease: Lease, table: Table, archives: Archives) -> None:
-        self.is_on = lease.outage.seconds > 0
-        self._lease = lease
+    def __init__(self, changes: Changes, table: Table, archives: Archives) -> None:
+        self.is_on = changes.outage.seconds > 0
+        self._changes = changes
         self._table = table
         self._archives = archives
         # By route.
@@ -107,7 +111,7 @@ class Stale:
 
     async def has_answered(self, question: Question, send: Send) -> bool:
         """Repeat the last answer, if the database is away and it may be repeated."""
-        entry = (self.find(question) or self._pong(question)) if await self._lease.has_outage() else None
+        entry = (self.find(question) or self._pong(question)) if await self._changes.has_outage() else None
         if entry is None:
             return False
         self.count(entry)
@@ -116,7 +120,7 @@ class Stale:
 
     async def token_for(self, environ: Mapping[str, Any]) -> Whole | None:
         """What the token service answers while the database is away: to nobody, and to whom it has answered before."""
-        asked = oci.exchange_asked(environ) if await self._lease.has_outage() else None
+        asked = oci.exchange_asked(environ) if await self._changes.has_outage() else None
         if asked is None:
             return None
         known = self._table.find_kept(_exchanged(asked.digest)) if asked.digest else None
@@ -135,11 +139,11 @@ class Stale:
 
         `is_elsewhere` alone: it does not, because only this host has lost the database.
         """
-        if self._lease.outage.is_alone:
+        if self._changes.outage.is_alone:
             return {"is_elsewhere": True}
-        if not self._lease.may_serve_stale():
+        if not self._changes.outage.lasts():
             return {}
-        outage, now = self._lease.outage, timezone.now()
+        outage, now = self._changes.outage, timezone.now()
         since = now - timedelta(seconds=time.monotonic() - (outage.since or 0.0))
         return {
             "since": since,

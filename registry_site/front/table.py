@@ -8,11 +8,16 @@ import hashlib
 import re
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
+from apps.http.ready import Download
+from registry_site.front.changes import Changes
 from registry_site.server import forwarded
+
+Key = tuple[str | bytes | None, ...]
+Headers = tuple[tuple[bytes, bytes], ...]
 
 # In the key, with the authorization as its digest: the table keeps no secrets.
 KEYED = (b"host", b"accept-encoding", b"if-none-match", b"range")
@@ -155,10 +160,56 @@ def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes
 
 # --- The table ------------------------------------------------------------------------------------------------------
 
+# What an entry costs beside its body: key, dates, a place in the table.
+ENTRY_BYTES = 1024
+
+
+@dataclass(slots=True)
+class Whole:
+    """Sent bytes, shared by all entries that have the same."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    name: bytes
+    entries: int = 0
+
+    @property
+    def size(self) -> int:
+        return ENTRY_BYTES + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What Django's access line said about the request that brought the answer; equal requests have the same."""
+
+    route: str = ""
+    person: int | None = None
+    release: int | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    whole: Whole
+    scopes: Collection[str]
+    era: int
+    number: int
+    until: float
+    download: Download | None
+    origin: Origin = Origin()
+    readers: str = ""  # of which namespace: theirs is the answer
+    kept: float = 0.0  # while the database is away it may be repeated until then
+    visibility: str = ""  # of that namespace
+
+
+def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
+    name = hashlib.sha256(repr((status, headers)).encode() + b"\0" + body).digest()
+    return Whole(status, headers, body, name)
+
 
 class Table:
-    def __init__(self, lease: Lease, *, most_bytes: int) -> None:
-        self._lease = lease
+    def __init__(self, changes: Changes, *, most_bytes: int) -> None:
+        self._changes = changes
         self._most_bytes = most_bytes
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._wholes: dict[bytes, Whole] = {}
@@ -170,7 +221,7 @@ class Table:
         return len(self._entries)
 
     def find(self, key: Key) -> Entry | None:
-        """The entry if it still holds, under a lease that the caller has checked."""
+        """The entry if it holds, by the changes that this process knows."""
         entry = self._entries.get(key)
         if entry is None:
             return None
@@ -194,7 +245,7 @@ class Table:
         self.answers[counted] = self.answers.get(counted, 0) + 1
 
     def _is_current(self, entry: Entry) -> bool:
-        return self._lease.is_current(entry.scopes, entry.era, entry.number)
+        return self._changes.is_current(entry.scopes, entry.era, entry.number)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries

@@ -44,9 +44,8 @@ from apps.http import byte_ranges
 from apps.jobs.waiting import ASKED
 from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
-from registry_site.front.lease import Origin
 from registry_site.front.oci import TOKEN
-from registry_site.front.table import Question, question_of
+from registry_site.front.table import Origin, Question, question_of
 from registry_site.server import health
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
 from registry_site.server.documents import NOSNIFF, send_document
@@ -146,7 +145,7 @@ class Application:
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         if self.asking is None and settings.SERVE_STALE_SECONDS:
-            self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
+            self.asking = asyncio.get_running_loop().create_task(front.changes.keep_asking())
         with connections.request(client_of(scope)):
             await self._handle(scope, receive, send)
 
@@ -260,7 +259,7 @@ class Exchange:
         if self.path == TOKEN and (issued := await front.stale.token_for(self.environ)) is not None:
             await self._send(Answer(issued.status, list(issued.headers), issued.body))
             return
-        was_away, at, known = front.lease.outage.is_sure, time.monotonic(), (front.lease.era, front.lease.number)
+        was_away, at, known = front.changes.outage.is_sure, time.monotonic(), (front.changes.era, front.changes.number)
         answer = await self._called()
         front.stale.keep_exchange(answer.ready, at, known)
         if self.question is not None:
@@ -364,4 +363,4 @@ sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
 outside.watch()
 application = Application()
-blocked.newest = lambda: front.lease.history
+blocked.newest = lambda: front.changes.history

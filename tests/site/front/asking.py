@@ -12,10 +12,9 @@ from django.test import Client
 
 from apps.http.ready import ready_of
 from registry_site.front.archives import Archives
+from registry_site.front.changes import Changes
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease, Origin
-from registry_site.front.peers import Peers
-from registry_site.front.table import Question, question_of
+from registry_site.front.table import Origin, Question, question_of
 from registry_site.server.middleware import ORIGIN
 
 T = TypeVar("T")
@@ -33,25 +32,24 @@ class Answer:
 
 
 class Process:
-    """Its lease and its archives ask through the test's connection, in threads, while the test waits."""
+    """Its changes and its archives are asked for through the test's connection, in threads, while the test waits."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        """`file` is that by which it tells others of a change."""
+    def __init__(self) -> None:
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
         self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
-        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file), patience=PATIENCE)
+        changes = Changes(lambda: self.connection, patience=PATIENCE)
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
-        self.front = Front(lease, Archives(self.thread, rest=lambda: None))
+        self.front = Front(changes, Archives(self.thread, rest=lambda: None))
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
 
     def learn(self) -> None:
-        """Renew the lease now."""
-        assert self.run(self.front.lease.renew())
+        """Ask for changes now."""
+        assert self.run(self.front.changes.ask())
 
     def ask(self, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
         scope = scope_of(client, url, method, headers) | self.offers

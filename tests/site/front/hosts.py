@@ -19,6 +19,9 @@ class Server:
     def __init__(self) -> None:
         self.port = postgres.free_port()
         self.url = f"redis://127.0.0.1:{self.port}/0"
+        self.start()
+
+    def start(self) -> None:
         words = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", ""]
         self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL)
         postgres.wait(self.process, self.port)
@@ -41,7 +44,7 @@ class Host(Process):
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        self.hosts = self.front.lease.outage.others = OtherHosts(url, DATABASE)
+        self.hosts = self.front.changes.outage.others = OtherHosts(url, DATABASE)
 
     def end(self) -> None:
         super().end()

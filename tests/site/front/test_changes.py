@@ -1,8 +1,11 @@
-"""After a process has asked for the generation, it repeats nothing that is older than a change (D16)."""
+"""A process repeats nothing that is older than a change: it asks for changes before each answer (D16)."""
 
+import asyncio
 import time
 from datetime import timedelta
+from threading import Event
 from types import SimpleNamespace
+from unittest.mock import AsyncMock
 
 import pytest
 from django.db import OperationalError
@@ -13,7 +16,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Membership, Role, Visibility
 from apps.accounts.people import accounts, teams
-from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST
 from apps.modules.catalogue import entries
@@ -195,19 +197,49 @@ def test_what_changes_nothing_for_readers_ends_nothing(process, published, tofu,
     assert process.ask(tofu(None), LIST).was_ready
 
 
-def test_a_change_is_told_only_when_no_other_process_repeats_what_was_before_it(published, tofu, acme, dora):
+@pytest.mark.both
+def test_the_next_request_at_any_process_sees_a_change_and_who_made_it_waits_for_nothing(
+    published, tofu, acme, dora, monkeypatch
+):
     release = published("pantry/vpc/aws", "1.2.0")
     mine, other = Process(), Process()
     ready(other, tofu(None), PUBLIC)
-    other.learn()
+    wait = AsyncMock()
+    monkeypatch.setattr(asyncio, "sleep", wait)
 
     verbs.yank(release=release, actor=Viewer(dora), reason="broken")
-    assert other.ask(tofu(None), PUBLIC).was_ready, "its lease has not ended: else this shows nothing"
-    mine.run(mine.front.tell("POST", "/releases/1/yank", 303))
+    assert mine.run(mine.front.tell("POST", "/releases/1/yank", 303))
+    wait.assert_not_called()
 
     assert b"1.2.0" not in other.ask(tofu(None), PUBLIC).body
     mine.end()
     other.end()
+
+
+def test_a_question_that_was_under_way_when_a_request_came_does_not_count_for_it(process):
+    """It may have begun before the change. All who come meanwhile have the next one together."""
+    changes, started, go_on, read = process.front.changes, Event(), Event(), process.front.changes._read
+    changes._is_at_hand, asked = False, []
+
+    def slowly(since):
+        asked.append(since)
+        started.set()
+        assert go_on.wait(10)
+        return read(since)
+
+    async def come():
+        first = asyncio.ensure_future(changes.learn())
+        assert await asyncio.to_thread(started.wait, 10)
+        others = [asyncio.ensure_future(changes.learn()) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        go_on.set()
+        assert await first
+        assert not any(one.done() for one in others)
+        return [await one for one in others]
+
+    changes._read = slowly
+    assert process.run(come()) == [True] * 5
+    assert len(asked) == 2
 
 
 @for_each_row(
@@ -241,17 +273,15 @@ def test_another_database_ends_everything(process, published, tofu):
     assert not process.ask(tofu(None), PUBLIC).was_ready
 
 
-def test_a_database_that_is_away_ends_everything_with_the_lease(process, published, tofu, monkeypatch):
+def test_while_the_database_is_away_nothing_is_repeated(process, published, tofu, monkeypatch):
     published("pantry/vpc/aws", "1.2.0")
     ready(process, tofu(None), PUBLIC)
-    lease = process.front.lease
 
     def away(since):
         raise OperationalError("The database is away.")
 
-    monkeypatch.setattr(lease, "_ask", away)
-    assert process.ask(tofu(None), PUBLIC).was_ready, "it may be repeated until the lease ends"
-    lease._asked -= generation.LEASE
+    monkeypatch.setattr(process.front.changes, "_connection", None)
+    monkeypatch.setattr(process.front.changes, "_read", away)
     assert not process.ask(tofu(None), PUBLIC).was_ready
 
 

@@ -46,10 +46,10 @@ def exchange(process: Process, secret: str = "", *, by_form: bool = False, scope
     issued = process.run(process.front.stale.token_for(environ))
     if issued is not None:
         token = json.loads(issued.body)["token"]
-    elif process.front.lease.may_serve_stale():
+    elif process.front.changes.outage.lasts():
         return None
     else:
-        known = process.front.lease.era, process.front.lease.number
+        known = process.front.changes.era, process.front.changes.number
         answer = Client().get(f"/v2/token?{scope}", headers={"authorization": basic} if secret else {})
         process.front.stale.keep_exchange(ready_of(answer), time.monotonic(), known)
         token = answer.json()["token"]
