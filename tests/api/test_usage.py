@@ -156,6 +156,27 @@ def test_a_later_report_replaces_the_former_of_the_same_account_alone(offered, r
     assert reported(bob) == [("test", ["1.0.0"])]
 
 
+def test_a_report_that_repeats_the_last_writes_its_time_alone(offered, report):
+    report(modules=VPC, lock=LOCK)
+    before = list(Configuration.objects.get().uses.values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as at_once:
+        assert len(versions_in(report(modules=VPC, lock=LOCK))) == 2
+    earlier = timezone.now() - timedelta(minutes=5)
+    Configuration.objects.update(reported_at=earlier)
+    with CaptureQueriesContext(connection) as later:
+        assert len(versions_in(report(modules=VPC, lock=LOCK))) == 2
+
+    def written(queries):
+        starts = [one["sql"].replace("INTO ", "").replace("FROM ", "").split()[:2] for one in queries]
+        return [start for start in starts if start[0] != "SELECT" and "modules_configuration" in start[-1]]
+
+    assert written(at_once) == []
+    assert written(later) == [["UPDATE", '"modules_configuration"']]
+    row = Configuration.objects.get()
+    assert row.reported_at > earlier
+    assert list(row.uses.values_list("pk", flat=True)) == before
+
+
 @pytest.mark.both
 @for_each_row(
     ("fields", "status", "says"),

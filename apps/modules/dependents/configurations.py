@@ -30,6 +30,8 @@ from apps.releases.models import Kind, Release
 
 # A configuration whose pipeline no longer runs is shown for this long.
 LIFETIME = timedelta(days=90)
+# A report that says the same as one before it, within this time, is not written.
+SAME_REPORT = timedelta(minutes=1)
 MAX_CHARACTERS = 300
 MAX_INSTALLED = 2_000
 MAX_CONFIGURATIONS = 1_000
@@ -46,11 +48,11 @@ class Installed:
     constraint: str = ""
 
 
-@transaction.atomic
 def report(*, actor: Viewer, repository: str, folder: str, modules: Any, lock: str) -> list[ConfigurationUse]:
     """Replace what this account reported of the configuration; return the versions that count. Raises Invalid.
 
     `modules` is the content of modules.json, None without one. No audit row: pipelines report as often as they run.
+    Most reports repeat the last one: all reading is done before a lock on SQLite's file is asked for.
     """
     if actor.user is None:
         raise CredentialsRequired("This needs an API token.")
@@ -61,9 +63,26 @@ def report(*, actor: Viewer, repository: str, folder: str, modules: Any, lock: s
             f"found {len(wanted):,} modules and providers of this registry, expected at most {MAX_INSTALLED:,}",
             hint="Report its parts as separate configurations.",
         )
-    own = Configuration.objects.filter(reporter=actor.user)
-    named = own.filter(repository=repository, folder=folder)
     found = list(_releases(actor, wanted))
+    last = Configuration.objects.filter(reporter=actor.user, repository=repository, folder=folder).first()
+    if last is None or not found:
+        return _replace(actor.user, repository, folder, found) if found or last else []
+    uses = list(last.uses.select_related("release__namespace"))
+    if {use.release_id: use.constraint for use in uses} != {release.pk: text[:200] for release, text in found}:
+        return _replace(actor.user, repository, folder, found)
+    if last.reported_at < timezone.now() - SAME_REPORT:
+        Configuration.objects.filter(pk=last.pk).update(reported_at=timezone.now())
+    return uses
+
+
+@transaction.atomic
+def _replace(
+    reporter: User, repository: str, folder: str, found: Sequence[tuple[Release, str]]
+) -> list[ConfigurationUse]:
+    own = Configuration.objects.filter(reporter=reporter)
+    named = own.filter(repository=repository, folder=folder)
+    kept = set(Release.objects.filter(pk__in=[release.pk for release, _ in found]).values_list("pk", flat=True))
+    found = [(release, text) for release, text in found if release.pk in kept]
     if not found:
         named.delete()
         return []
@@ -73,7 +92,7 @@ def report(*, actor: Viewer, repository: str, folder: str, modules: Any, lock: s
             hint="Use another service account for the others.",
         )
     row, _ = Configuration.objects.update_or_create(
-        reporter=actor.user, repository=repository, folder=folder, defaults={"reported_at": timezone.now()}
+        reporter=reporter, repository=repository, folder=folder, defaults={"reported_at": timezone.now()}
     )
     row.uses.all().delete()
     uses = [ConfigurationUse(configuration=row, release=release, constraint=text[:200]) for release, text in found]
