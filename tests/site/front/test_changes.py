@@ -1,11 +1,8 @@
 """A process repeats nothing that is older than a change: it asks for changes before each answer (D16)."""
 
-import asyncio
 import time
 from datetime import timedelta
-from threading import Event
 from types import SimpleNamespace
-from unittest.mock import AsyncMock
 
 import pytest
 from django.db import OperationalError
@@ -30,7 +27,7 @@ from tests.conftest import person
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import dist, signed
 from tests.rows import for_each_row
-from tests.site.front.asking import Process, as_django_says
+from tests.site.front.asking import as_django_says
 
 __all__ = ["draft_client", "registered"]
 
@@ -195,51 +192,6 @@ def test_what_changes_nothing_for_readers_ends_nothing(process, published, tofu,
 
     assert process.ask(tofu(None), PUBLIC).was_ready
     assert process.ask(tofu(None), LIST).was_ready
-
-
-@pytest.mark.both
-def test_the_next_request_at_any_process_sees_a_change_and_who_made_it_waits_for_nothing(
-    published, tofu, acme, dora, monkeypatch
-):
-    release = published("pantry/vpc/aws", "1.2.0")
-    mine, other = Process(), Process()
-    ready(other, tofu(None), PUBLIC)
-    wait = AsyncMock()
-    monkeypatch.setattr(asyncio, "sleep", wait)
-
-    verbs.yank(release=release, actor=Viewer(dora), reason="broken")
-    assert mine.run(mine.front.tell("POST", "/releases/1/yank", 303))
-    wait.assert_not_called()
-
-    assert b"1.2.0" not in other.ask(tofu(None), PUBLIC).body
-    mine.end()
-    other.end()
-
-
-def test_a_question_that_was_under_way_when_a_request_came_does_not_count_for_it(process):
-    """It may have begun before the change. All who come meanwhile have the next one together."""
-    changes, started, go_on, read = process.front.changes, Event(), Event(), process.front.changes._read
-    changes._is_at_hand, asked = False, []
-
-    def slowly(since):
-        asked.append(since)
-        started.set()
-        assert go_on.wait(10)
-        return read(since)
-
-    async def come():
-        first = asyncio.ensure_future(changes.learn())
-        assert await asyncio.to_thread(started.wait, 10)
-        others = [asyncio.ensure_future(changes.learn()) for _ in range(5)]
-        await asyncio.sleep(0.01)
-        go_on.set()
-        assert await first
-        assert not any(one.done() for one in others)
-        return [await one for one in others]
-
-    changes._read = slowly
-    assert process.run(come()) == [True] * 5
-    assert len(asked) == 2
 
 
 @for_each_row(
