@@ -4,7 +4,7 @@
 
 Each trial makes the answers ready in all processes, changes something over HTTP, and asks everywhere the moment it is
 acknowledged. One stale answer ends it with status 1. Trials in several namespaces run at once. All run over PostgreSQL,
-where each waits for the lease to run out, and again over SQLite, where the processes are told.
+and again over SQLite.
 """
 
 import re
@@ -155,7 +155,7 @@ def _csrf(page: httpx.Response) -> str:
 
 def publish(world: World) -> int:
     world.make_ready(world.versions)
-    with world.kept_ready(world.versions):  # it takes longer than a lease
+    with world.kept_ready(world.versions):
         world.publish()
     return sum(f'"{world.version}"' not in answer.text for answer in world.answers(world.versions))
 

@@ -32,10 +32,6 @@ NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
 
 # Where an answer cannot show the difference. What the database is called is compared apart from its URL.
-OF_ONE_HOST = re.compile(
-    r"LARDER_(?:DATA_DIR|LISTEN|INSTANCES|READY_BYTES|ADMIN_PASSWORD|.*_FILE|(?:DATABASE|BROKER|CACHE)_URL|"
-    r"DATABASE_CONNECTIONS|UPSTREAM_CONNECTIONS|.*_PROXY|(?:WEB|UPLOAD|WORKER|LOG|METRICS|BACKUP|TEST)_.*)"
-)
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -387,11 +383,6 @@ def database(name: str, database_url: str) -> dict[str, Any]:
     if found.get("HOST") and str(found["ENGINE"]).endswith("sqlite3"):
         raise ImproperlyConfigured(f"{name}: expected three slashes before the path, as in sqlite:///path/to/file")
     return found
-
-
-def of_all_hosts() -> dict[str, str]:
-    """The variables on which an answer may depend: all but those about one host, its processes and its parts."""
-    return {n: v for n, v in os.environ.items() if n.startswith("LARDER_") and not OF_ONE_HOST.fullmatch(n)}  # noqa: TID251
 
 
 def preset(**values: str) -> None:

@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sign_ins, token_usage, tokens
 from apps.accounts.models import ApiToken, User
-from apps.http.ready import PREPARED_FOR
 
 
 class TokenAuthentication(BaseAuthentication):
@@ -21,12 +20,6 @@ class TokenAuthentication(BaseAuthentication):
     """
 
     def authenticate(self, request: Request) -> tuple[User, ApiToken] | None:
-        if digest := request.META.get(PREPARED_FOR):
-            try:
-                token = tokens.identify_digest(digest)
-            except tokens.TokenRefused as refused:
-                raise AuthenticationFailed(str(refused)) from None
-            return token.user, token
         header = request.META.get("HTTP_AUTHORIZATION", "").strip()
         if not header:
             return None

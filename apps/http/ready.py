@@ -12,9 +12,6 @@ from django.http.response import HttpResponseBase
 LONGEST = 60.0
 # While the database is away, what was answered earlier than so many seconds ago is not repeated either.
 KEPT = 3600.0
-# In the environ of a question that the front asks of its own accord, so that the answer is ready: the digest of the
-# token to answer as, or "". It is neither a use of the token, nor a download, nor a request in the log.
-PREPARED_FOR = "larder.prepared_for"
 # In the environ of a question for a blob while the database is away: its SHA-256, which a manifest has named that the
 # same asker was answered.
 OPENED_BLOB = "larder.opened_blob"

@@ -144,8 +144,6 @@ class MachineView(APIView):
         if self.request.method == "GET":
             structlog.contextvars.bind_contextvars(release_id=release_id)  # for the access line
             self.counted = ready.Download(release_id, self.viewer.user_id)
-            if ready.PREPARED_FOR in self.request.META:
-                return
             downloads.record_download(*self.counted, downloads.client_of(self.request.headers.get("User-Agent", "")))
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:

@@ -14,7 +14,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sign_ins
 from apps.blobs import store, verifying
 from apps.blobs.verifying import BeingVerified
-from apps.http import ready
 from apps.http.views import MachineView
 from apps.jobs import waiting
 from apps.jobs.waiting import NotYet, Waiting
@@ -60,7 +59,6 @@ class WaitingView(MachineView):
             since=self.patience.since,
             until=self.patience.until,
             has_waited=self.resumed is not None,
-            is_prepared=ready.PREPARED_FOR in self.request.META,
         )
 
     def verify_file(self, digest: str, size: int | None) -> None:

@@ -77,7 +77,8 @@ def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) 
     """The relative URL of bytes that are published in this namespace."""
     if namespace.visibility == Visibility.PUBLIC:
         return reverse("protocol:archive", args=[digest, file_name])
-    return link_to(digest, file_name, now=now)
+    capability = capabilities.sign(digest=digest, file_name=file_name, now=now)
+    return reverse("protocol:archive-capability", args=[capability, digest, file_name])
 
 
 def base_for(host: str) -> str:
@@ -86,9 +87,3 @@ def base_for(host: str) -> str:
     Clients resolve relative ones, Renovate does not. Through another name the public one may be out of reach.
     """
     return str(settings.PUBLIC_URL) if host == settings.PUBLIC_HOST else ""
-
-
-def link_to(digest: str, file_name: str, *, now: datetime) -> str:
-    """The relative URL that carries its own permission."""
-    capability = capabilities.sign(digest=digest, file_name=file_name, now=now)
-    return reverse("protocol:archive-capability", args=[capability, digest, file_name])

@@ -1,1 +1,1 @@
-"""Ready answers, before Django: what was asked and answered, the lease under which it holds, and archives (D6, D16)."""
+"""Ready answers, before Django: what was asked and answered, the changes that end it, and archives (D6, D16)."""

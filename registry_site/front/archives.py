@@ -27,8 +27,7 @@ from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
 from apps.releases.lifecycle.quarantine import blocked
-from registry_site.front.lease import Headers, Key, Origin
-from registry_site.front.table import ARCHIVES, MIRROR, Question
+from registry_site.front.table import ARCHIVES, MIRROR, Headers, Key, Origin, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024
@@ -202,8 +201,12 @@ class Archives:
 
     def record_use(self, question: Question, asked: Asked, stored: Stored) -> None:
         """Count the fetch of a package of another registry, as its view does. What is repeated is not counted again."""
-        is_fetch = question.method == "GET" and question.prepared_for is None
-        if is_fetch and asked.link is not None and stored.package is not None and mirrors.others is not None:
+        if (
+            question.method == "GET"
+            and asked.link is not None
+            and stored.package is not None
+            and mirrors.others is not None
+        ):
             mirrors.others.record_use(asked.link.provider, stored.package)
 
     def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:

@@ -1,14 +1,11 @@
 """The front: repeats what a view answered to the same question under the same generation, and knows no rules (D16).
 
-`has_answered_at_once` and the table may be used in any thread; the rest runs on the event loop. What the front asks
-Django of its own accord has a task, and the thread that Django needs; what it asks the cache of other hosts likewise.
+Runs on the event loop.
 """
 
 import asyncio
-import random
 import re
 import time
-from collections.abc import Awaitable, Callable, Collection
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any
@@ -17,103 +14,67 @@ from django.conf import settings
 
 from apps.audit import generation
 from apps.http.ready import KEPT, LONGEST, Ready
-from registry_site.backends import other_hosts
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives, kind_of
-from registry_site.front.lease import FILE, Entry, Headers, Key, Lease, Origin, Shared, whole_of
-from registry_site.front.sending import Send, send_entry, send_known
+from registry_site.front.changes import Changes
+from registry_site.front.sending import Send, send_entry
 from registry_site.front.stale import Stale
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
     READERS,
+    Entry,
+    Headers,
+    Key,
+    Origin,
     Question,
-    Recognition,
     Table,
     for_links,
     for_readers,
-    known_of,
     may_tell,
-    question_of,
-    scope_of,
+    whole_of,
 )
 from registry_site.server.connections import can_send_files, client_of, connections
-from registry_site.server.middleware import request_id_for
 
 # Below these paths answers become ready, except for blobs.
 _BECOMES_READY = re.compile(r"/(?:v1|api/v1|\.well-known)/|/v2/(?!.+/blobs/)")
 _IS_LOOKED_FOR = re.compile(r"/(?:v1|v2|api/v1|\.well-known|archives)/")
-# Asked again before anybody does: what clients wait for.
-_IS_PREPARED = re.compile(r"/(?:v1|\.well-known|archives)/")
-# Before /readyz answers 200: for so long, in turns of so many questions, so many of them at once.
-PREPARING_SECONDS = 3.0
-PREPARED_IN_TURN = 64
-PREPARED_AT_ONCE = 8
-# Only the questions that came last are asked again after a change.
-MOST_PREPARED = 200
 # A request waits so long for the answer to an equal one before it asks Django itself.
 PATIENCE = 2.0
 
-# Asks Django, and tells whether the answer was kept.
-Ask = Callable[[Any, Question], Awaitable[bool]]
-
 
 class Front:
-    def __init__(
-        self, lease: Lease | None = None, archives: Archives | None = None, shared: Shared | None = None
-    ) -> None:
-        self.lease = lease or Lease()
-        self.table = Table(self.lease, most_bytes=settings.READY_BYTES)
-        self.recognition = Recognition()
+    def __init__(self, changes: Changes | None = None, archives: Archives | None = None) -> None:
+        self.changes = changes or Changes()
+        self.table = Table(self.changes, most_bytes=settings.READY_BYTES)
         self.archives = archives or Archives()
-        self.shared = shared or Shared(None)
-        self.lease.outage.others = self.shared.hosts
-        self.stale = Stale(self.lease, self.table, lambda: self.shared, self.archives)
-        self.ask: Ask | None = None
+        self.stale = Stale(self.changes, self.table, self.archives)
         self.misses = 0
         self._asking: dict[Key, asyncio.Future[bool]] = {}
-        # What may be prepared, with the token to ask as: the newest last.
-        self._asked: dict[Key, str] = {}
-        self._preparing: asyncio.Task[None] | None = None
-        self.lease.on_change = self._prepare_changed
-        self.lease.on_changes = self.stale.learn
-
-    async def has_answered_at_once(self, scope: Any, send: Send) -> bool:
-        """Answer in any thread, waiting for nothing, if an equal request was answered from the table before."""
-        arrived = time.monotonic()
-        known, asked_id = self.recognition.find(scope)
-        if known is None or not self.lease.holds_unattended():
-            return False
-        entry = self.table.find(known.key)
-        if entry is None or entry.whole.status != known.status:
-            return False
-        self.table.count(entry, is_hit=True)
-        await send_known(known, entry, send, request_id_for(asked_id), arrived)
-        return True
+        self.changes.on_changes = self.stale.learn
 
     async def has_answered(self, scope: Any, question: Question, send: Send) -> bool:
-        """Answer from the table if the answer is there and holds. In the loop's thread.
+        """Answer from the table if the answer is there and holds.
 
         If Django is being asked the same, wait for that answer: after a change one of many equal requests does the
         work. On False the caller asks Django, and calls `settle` when it has the answer or will never have one.
         """
-        if self.lease.outage.since is not None and await self.stale.has_answered(question, send):
+        if self.changes.outage.since is not None and await self.stale.has_answered(question, send):
             return True
         until = question.at + PATIENCE
+        is_looked_for = question.key in self.table or _IS_LOOKED_FOR.match(question.path)
+        # Also where nothing is there: what Django answers under an old number ends with the next question.
+        knows_all = bool(is_looked_for) and await self.changes.learn()
         while True:
-            entry = await self._find(question)
-            while entry is None and await self._has_fetched(question):
-                entry = await self._find(question)
+            entry = self._find(question) if knows_all else None
             if entry is not None:
-                known = known_of(question, entry)
-                self.recognition.add(scope, known)
-                await send_known(known, entry, send, request_id_for(question.header(b"x-request-id")), question.at)
+                await send_entry(question, entry, send)
                 return True
             asking = self._asking.get(question.waited_for)
             if asking is None or not await _has_become_ready(asking, until - time.monotonic()):
                 break
         self.misses += 1
-        question.era, question.number = self.lease.era, self.lease.number
+        question.era, question.number = self.changes.era, self.changes.number
         archive = await self._archive(scope, question)
         if archive is not None:
             entry = self._keep_archive(question, archive)
@@ -126,14 +87,9 @@ class Front:
             self._ask(question)
         return False
 
-    async def _find(self, question: Question) -> Entry | None:
-        """This process's answer, or else another one's, if it holds."""
-        if question.key not in self.table and not _IS_LOOKED_FOR.match(question.path):
-            return None
-        # Also where nothing is there: what Django answers under an old number ends with the next renewal.
-        if not await self.lease.holds():
-            return None
-        entry = self._held(question.key)
+    def _find(self, question: Question) -> Entry | None:
+        """The answer, if it holds."""
+        entry = self.table.find(question.key)
         if entry is None and question.key[CREDENTIALS] is not None:
             entry = self._held_for_reader(question)
         if entry is None and question.path.startswith(ARCHIVES):
@@ -142,46 +98,16 @@ class Front:
             self.table.count(entry, is_hit=True)
         return entry
 
-    def _held(self, key: Key) -> Entry | None:
-        """As `_find`, under a lease that the caller has checked."""
-        entry = self.table.find(key)
-        if entry is None and not str(key[2]).startswith(ARCHIVES):
-            entry = self.shared.find(key)
-            return entry if entry is not None and self._takes(key, entry) else None
-        return entry
-
-    def _takes(self, key: Key, entry: Entry) -> bool:
-        """Keep the answer of another process, if it holds."""
-        if not self.lease.is_current_for_all(entry.scopes, entry.number):
-            return False
-        entry.era = self.lease.era
-        self.table.add(key, entry)
-        return True
-
-    async def _has_fetched(self, question: Question) -> bool:
-        """Keep what other hosts were answered to the question, if it holds; tell whether there was anything new.
-
-        First the document, then the right of these credentials to read its namespace (`_held_for_reader`).
-        """
-        is_asked = question.waited_for in self._asking
-        if is_asked or not _BECOMES_READY.match(question.path) or self.lease.has_ended():
-            return False
-        documents = {question.key} if question.key[CREDENTIALS] is None else {question.key, for_readers(question.key)}
-        new = [key for key in documents | {question.waited_for} if self.table.find(key) is None]
-        found = await self.shared.find_elsewhere(new, self.lease)
-        taken = [key for key, entry in found.items() if self._takes(key, entry)]
-        return any(key in self.table for key in taken)
-
     def _held_for_reader(self, question: Question) -> Entry | None:
         """What another reader of the namespace was answered, if Django has answered these credentials there as well.
 
         Both hold now, so together they are as new as the newest change that this process knows.
         """
-        document = self._held(for_readers(question.key))
+        document = self.table.find(for_readers(question.key))
         if document is None or not oci.is_covered(question):
             return None
         reader_key = ("reader", question.key[CREDENTIALS], document.readers)
-        reader = self._held(reader_key)
+        reader = self.table.find(reader_key)
         if reader is None:
             question.waited_for = reader_key  # of many documents one is asked for, and shows whether the others may be
             return None
@@ -189,8 +115,8 @@ class Front:
         entry = Entry(
             document.whole,
             {*document.scopes, *reader.scopes},
-            self.lease.era,
-            self.lease.number,
+            self.changes.era,
+            self.changes.number,
             min(document.until, reader.until),
             document.download and document.download._replace(user_id=person),
             replace(document.origin, person=person),
@@ -201,7 +127,7 @@ class Front:
 
     def _held_for_link(self, question: Question) -> Entry | None:
         """What another link to the same bytes was answered: private documents have new links every few minutes."""
-        entry = self._held(for_links(question.key))
+        entry = self.table.find(for_links(question.key))
         asked = self.archives.asked(question) if entry is not None else None
         if entry is None or asked is None or asked.seconds is None:
             return None
@@ -211,7 +137,7 @@ class Front:
 
     async def _archive(self, scope: Any, question: Question) -> Archive | None:
         """The answer to a request for stored bytes; None where Django must answer."""
-        asked = None if self.lease.outage.is_sure else self.archives.asked(question)
+        asked = None if self.changes.outage.is_sure else self.archives.asked(question)
         stored = await self.archives.find(asked.wanted) if asked is not None else None
         if asked is None or stored is None:
             return None
@@ -241,7 +167,6 @@ class Front:
                 # Whoever has another link to the bytes has a link: it is looked at.
                 kept = question.at + KEPT if entry.kept else 0.0
                 self.table.add(key, replace(entry, until=question.at + LONGEST, kept=kept))
-            self._note(question, key)
         return entry
 
     def _ask(self, question: Question) -> None:
@@ -298,7 +223,6 @@ class Front:
         self.table.add(key, entry)
         if key not in self.table:
             return False
-        self.shared.add(key, entry, self.lease)
         self.stale.keep_document(question, key, entry)
         if key != question.key:
             reader_key = ("reader", credentials, ready.readers)
@@ -306,84 +230,20 @@ class Front:
             reader = replace(entry, whole=whole_of(0, (), b""), scopes=scopes, download=None, readers="")
             self.stale.keep_reader(question, entry, reader, ready)
             self.table.add(reader_key, reader)
-            self.shared.add(reader_key, reader, self.lease)
-        if credentials is None or ready.readers:
-            self._note(question, key)
         return True
 
-    # --- Answers before anybody asks --------------------------------------------------------------------------------
-
-    def _note(self, question: Question, key: Key) -> None:
-        """Keep the question: here for when a change ends the answer, in the file for the next start."""
-        token = question.token() if question.prepared_for is None else question.prepared_for
-        if token is None or isinstance(key[CREDENTIALS], bytes):
-            return
-        if not _IS_PREPARED.match(question.path) or key[-2:] != (None, None):  # neither a condition nor a range
-            return
-        self._asked.pop(key, None)
-        self._asked[key] = token
-        if len(self._asked) > MOST_PREPARED:
-            del self._asked[next(iter(self._asked))]
-        if question.prepared_for is None:
-            self.shared.note(key, token)
-
-    async def prepare(self) -> None:
-        """Ask what was asked most before the start, until the time is over."""
-        until = time.monotonic() + PREPARING_SECONDS
-        ranked = self.shared.most_asked()
-        while ranked and time.monotonic() < until and await self.lease.holds():
-            # Processes of one host share the work: each finds what another one has done.
-            some, ranked = ranked[:PREPARED_IN_TURN], ranked[PREPARED_IN_TURN:]
-            random.shuffle(some)
-            for start in range(0, len(some), PREPARED_AT_ONCE):
-                if time.monotonic() < until:
-                    await asyncio.gather(*(self._prepare(*asked) for asked in some[start : start + PREPARED_AT_ONCE]))
-
-    def _prepare_changed(self) -> None:
-        """Ask again what a change has ended, one after the other."""
-        ended = [key for key in self._asked if self.table.has_ended(key)]
-        if ended and (self._preparing is None or self._preparing.done()):
-            self._preparing = asyncio.get_running_loop().create_task(self._prepare_all(ended))
-
-    async def _prepare_all(self, keys: Collection[Key]) -> None:
-        for key in keys:
-            if key in self._asked:
-                await self._prepare(key, self._asked[key])
-
-    async def _prepare(self, key: Key, token: str) -> None:
-        """Have the answer ready, unless it is, or somebody is being answered."""
-        scope = scope_of(key)
-        question = question_of(scope)
-        if self.ask is None or question is None or not await self.lease.holds() or self._held(key) is not None:
-            return
-        question.key = question.waited_for = key
-        question.prepared_for = token
-        if await self._has_fetched(question):
-            return
-        question.era, question.number = self.lease.era, self.lease.number
-        archive = await self._archive(scope, question)
-        if archive is not None:
-            self._keep_archive(question, archive)
-            return
-        if not question.is_first:
-            if key in self._asking:
-                return
-            self._ask(question)
-        try:
-            self.settle(question, is_ready=await self.ask(scope, question))
-        finally:
-            self.settle(question, is_ready=False)
-
     async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
-        """Hold back an answer that may tell of a change until no process repeats what was before it.
+        """Where answers are repeated while the database is away, hold back one that may tell of a change until each
+        process knows the change. False: the database went away first, so nobody may be told.
 
-        Where answers are repeated while the database is away, False: it went away first, so nobody may be told.
         `was_away`: before Django was asked, so that a page without the database, as /status, tells of nothing.
         """
-        if was_away and self.lease.outage.is_sure and method in ("GET", "HEAD"):
+        if not self.stale.is_on:
+            return True
+        if was_away and self.changes.outage.is_sure and method in ("GET", "HEAD"):
             return True
         tells = status < HTTPStatus.INTERNAL_SERVER_ERROR and may_tell(method, path)
-        return not tells or await self.lease.run_out()
+        return not tells or await self.changes.run_out()
 
     def figures(self) -> dict[str, int]:
         """The figures of this process, for /status."""
@@ -395,6 +255,4 @@ async def _has_become_ready(asking: asyncio.Future[bool], seconds: float) -> boo
     return asking.done() and asking.result()
 
 
-front = Front(
-    shared=Shared(FILE if settings.READY_BYTES else None, most_bytes=settings.READY_BYTES, hosts=other_hosts.chosen())
-)
+front = Front()

@@ -20,8 +20,7 @@ from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci import registry_tokens
 from apps.oci.base import INSUFFICIENT, PULL, challenge_to
 from apps.oci.views.tokens import secret_of
-from registry_site.front.lease import Entry, Headers, Key, Origin, Whole, whole_of
-from registry_site.front.table import CREDENTIALS, Question
+from registry_site.front.table import CREDENTIALS, Entry, Headers, Key, Origin, Question, Whole, whole_of
 
 PREFIX, TOKEN = "/v2/", "/v2/token"
 _MANIFEST = re.compile(r"/v2/(.+)/manifests/[^/]+")

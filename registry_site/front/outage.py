@@ -2,8 +2,8 @@
 (LARDER_SERVE_STALE_SECONDS).
 
 It may if it knows every change that anybody was told of. Whoever makes a change is told of it once the database has
-answered again half a second later (`Lease.run_out`). So a process that has asked for the generation less than half a
-second before its question failed has seen the change: it asks all the time, with and without requests (`Lease.keep`).
+answered again half a second later (`Changes.run_out`). So a process that has asked for changes less than half a second
+before its question failed has seen the change: it asks all the time, with and without requests (`keep_asking`).
 Two questions fail before the database counts as away, the second over a new connection, so that a lost connection or a
 full server is no outage.
 
@@ -25,6 +25,7 @@ from django.db import connections
 from django.db.backends.base.base import BaseDatabaseWrapper
 
 from apps.audit import generation
+from registry_site.backends import other_hosts
 from registry_site.backends.other_hosts import WELL_SECONDS, OtherHosts
 
 # How often a process asks, and how long a question may take before its connection is cut.
@@ -56,7 +57,7 @@ class Outage:
         if not self.seconds or not is_no_answer(error):
             return
         if self.since is None:
-            self.since, self.is_known_before = began, began - asked < generation.LEASE
+            self.since, self.is_known_before = began, began - asked < generation.KNOWN_WITHIN
             return
         if not self.is_sure:
             self.is_sure = True
@@ -106,7 +107,7 @@ def is_no_answer(error: BaseException) -> bool:
 
 
 def configured() -> Outage:
-    return Outage(settings.SERVE_STALE_SECONDS)
+    return Outage(settings.SERVE_STALE_SECONDS, others=other_hosts.chosen())
 
 
 def connect() -> BaseDatabaseWrapper:
@@ -115,6 +116,8 @@ def connect() -> BaseDatabaseWrapper:
     options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
     if settings.SERVE_STALE_SECONDS and "connect_timeout" in options:
         options["connect_timeout"] = 2  # libpq's least
+    if "timeout" in options:
+        options["timeout"] = 0.2  # SQLite is asked on the event loop
     return type(connections["default"])({**default, "OPTIONS": options}, "default")
 
 

@@ -9,7 +9,7 @@ token counts as the credentials, and who may have a manifest may have the blobs 
 
 import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -22,16 +22,20 @@ from apps.http.ready import KEPT, Ready
 from apps.protocol.last_public import last_public
 from registry_site.front import oci
 from registry_site.front.archives import Archive, Archives
-from registry_site.front.lease import Entry, Key, Lease, Shared, Whole, whole_of
+from registry_site.front.changes import Changes
 from registry_site.front.sending import Send, send_entry
 from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
+    Entry,
+    Key,
     Question,
     Table,
+    Whole,
     for_links,
     for_readers,
     of_anybody,
+    whole_of,
     with_credentials,
     without_condition,
 )
@@ -44,11 +48,10 @@ _NOTHING = whole_of(0, (), b"")
 class Stale:
     """On the event loop."""
 
-    def __init__(self, lease: Lease, table: Table, shared: Callable[[], Shared], archives: Archives) -> None:
-        self.is_on = lease.outage.seconds > 0
-        self._lease = lease
+    def __init__(self, changes: Changes, table: Table, archives: Archives) -> None:
+        self.is_on = changes.outage.seconds > 0
+        self._changes = changes
         self._table = table
-        self._shared = shared
         self._archives = archives
         # By route.
         self.answers: dict[str, int] = {}
@@ -89,7 +92,7 @@ class Stale:
             return
         if key[CREDENTIALS] == question.key[CREDENTIALS] != oci.asked_as(question):
             key = with_credentials(key, oci.asked_as(question))
-            self._keep(key, replace(entry, until=0.0))
+            self._table.add(key, replace(entry, until=0.0))
         for name in oci.blobs_of(key, entry.whole):
             self._mark(name, entry)
 
@@ -99,19 +102,16 @@ class Stale:
             whole = whole_of(0, (), str(exchanged.number).encode())
             entry = Entry(whole, ready.scopes, *known, 0.0, None, kept=at + min(ready.credentials_for, KEPT))
             for name in (exchanged.digest, oci.token_named(exchanged.number)):
-                self._keep(_exchanged(name), entry)
+                self._table.add(_exchanged(name), entry)
 
     def keep_archive(self, question: Question, archive: Archive, entry: Entry) -> None:
-        """Small ones are repeated themselves; of public ones other processes learn that they are public."""
-        if not self.is_on or archive.seconds <= 0:
-            return
-        entry.kept = question.at + (KEPT if archive.is_public else archive.seconds)
-        if archive.is_public and question.path.startswith(ARCHIVES):
-            self._mark(_public(question), replace(entry, kept=question.at + KEPT))
+        """Small ones are repeated themselves."""
+        if self.is_on and archive.seconds > 0:
+            entry.kept = question.at + (KEPT if archive.is_public else archive.seconds)
 
     async def has_answered(self, question: Question, send: Send) -> bool:
         """Repeat the last answer, if the database is away and it may be repeated."""
-        entry = (self.find(question) or self._pong(question)) if await self._lease.has_outage() else None
+        entry = (self.find(question) or self._pong(question)) if await self._changes.has_outage() else None
         if entry is None:
             return False
         self.count(entry)
@@ -120,10 +120,10 @@ class Stale:
 
     async def token_for(self, environ: Mapping[str, Any]) -> Whole | None:
         """What the token service answers while the database is away: to nobody, and to whom it has answered before."""
-        asked = oci.exchange_asked(environ) if await self._lease.has_outage() else None
+        asked = oci.exchange_asked(environ) if await self._changes.has_outage() else None
         if asked is None:
             return None
-        known = self._kept(_exchanged(asked.digest)) if asked.digest else None
+        known = self._table.find_kept(_exchanged(asked.digest)) if asked.digest else None
         if asked.digest and known is None:
             return None
         entry = oci.token_for(int(known.whole.body) if known else None, asked.scopes)
@@ -139,11 +139,11 @@ class Stale:
 
         `is_elsewhere` alone: it does not, because only this host has lost the database.
         """
-        if self._lease.outage.is_alone:
+        if self._changes.outage.is_alone:
             return {"is_elsewhere": True}
-        if not self._lease.may_serve_stale():
+        if not self._changes.outage.lasts():
             return {}
-        outage, now = self._lease.outage, timezone.now()
+        outage, now = self._changes.outage, timezone.now()
         since = now - timedelta(seconds=time.monotonic() - (outage.since or 0.0))
         return {
             "since": since,
@@ -173,21 +173,22 @@ class Stale:
     def _pong(self, question: Question) -> Entry | None:
         """A client asks first whether its token counts."""
         who = oci.asked_as(question)
-        is_known = question.path == oci.PREFIX and who is not None and self._kept(_exchanged(who)) is not None
-        return oci.pong() if is_known else None
+        if question.path != oci.PREFIX or who is None or self._table.find_kept(_exchanged(who)) is None:
+            return None
+        return oci.pong()
 
     def _document(self, key: Key) -> Entry | None:
-        own = self._kept(key)
+        own = self._table.find_kept(key)
         if own is not None:
             return own
-        document = self._kept(for_readers(key))
+        document = self._table.find_kept(for_readers(key))
         if document is not None:
-            reader = self._kept(_reader(key, document)) if key[CREDENTIALS] is not None else None
+            reader = self._table.find_kept(_reader(key, document)) if key[CREDENTIALS] is not None else None
             if self._may_read(key, document, reader):
                 person = reader.origin.person if reader is not None else None
                 download = document.download and document.download._replace(user_id=person)
                 return replace(document, download=download, origin=replace(document.origin, person=person))
-        return self._kept(of_anybody(key)) if key[CREDENTIALS] is not None else None
+        return self._table.find_kept(of_anybody(key)) if key[CREDENTIALS] is not None else None
 
     def _may_read(self, key: Key, document: Entry, reader: Entry | None) -> bool:
         if document.visibility == Visibility.PUBLIC:
@@ -197,29 +198,15 @@ class Stale:
         if document.visibility == Visibility.INTERNAL:
             return True
         is_private = document.visibility == Visibility.PRIVATE
-        return is_private and self._kept(_seen(key[CREDENTIALS], for_readers(key))) is not None
+        return is_private and self._table.find_kept(_seen(key[CREDENTIALS], for_readers(key))) is not None
 
     def _archive(self, question: Question, key: Key) -> Entry | None:
         """A small one. The others are the view's, which reads storage alone meanwhile."""
         asked = self._archives.asked(replace(question, headers=_without_condition(question)))
         if asked is None or asked.link is not None:
             return None
-        if asked.seconds is None:
-            marked = self._kept(_public(question))
-            if marked is not None:
-                last_public.update(asked.digest, marked.scopes)
-        entry = self._kept(key if asked.seconds is None else for_links(key))
+        entry = self._table.find_kept(key if asked.seconds is None else for_links(key))
         return entry and self._as_stale(question, entry)
-
-    def _kept(self, key: Key) -> Entry | None:
-        """This process's answer, or that of another process of this host."""
-        entry = self._table.find_kept(key)
-        if entry is not None:
-            return entry
-        entry = self._shared().find(key, is_kept=True)
-        if entry is not None and self._lease.is_current_for_all(entry.scopes, entry.number):
-            return entry
-        return None
 
     def _as_stale(self, question: Question, entry: Entry) -> Entry:
         whole = entry.whole
@@ -227,11 +214,7 @@ class Stale:
         return replace(entry, whole=replace(whole, headers=(*whole.headers, WARNING), body=body))
 
     def _mark(self, key: Key, like: Entry) -> None:
-        self._keep(key, replace(like, whole=_NOTHING, download=None, until=0.0))
-
-    def _keep(self, key: Key, entry: Entry) -> None:
-        self._table.add(key, entry)
-        self._shared().add(key, entry, self._lease)
+        self._table.add(key, replace(like, whole=_NOTHING, download=None, until=0.0))
 
 
 def _reader(key: Key, document: Entry) -> Key:
@@ -245,11 +228,6 @@ def _seen(credentials: str | bytes | None, key: Key) -> Key:
 def _exchanged(token: str | bytes) -> Key:
     """By the digest of its secret, or as `oci.asked_as` names it."""
     return ("exchanged", token)
-
-
-def _public(question: Question) -> Key:
-    """By the digest in the path of a plain link."""
-    return ("public", question.path.split("/")[2])
 
 
 def _without_condition(question: Question) -> dict[bytes, bytes]:

@@ -1,28 +1,23 @@
-"""What was asked: questions byte for byte, requests known again, and the table of the answers that are ready.
+"""What was asked: questions byte for byte, and the table of the answers that are ready.
 
 An answer of the machine edges depends on the request's method, scheme, host, path, query, credentials, and on three
-headers more. A header that stands in neither list below, or twice, goes to Django.
-
-Any thread may look up a known request and an answer in the table: granian's own does. Questions are parsed on the event
-loop.
+headers more. A header that stands in neither list below, or twice, goes to Django. Runs on the event loop.
 """
 
 import hashlib
-import marshal
 import re
-import threading
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from django.utils import timezone
-
-from apps.protocol.locations import link_to
-from apps.releases.catalogue import downloads
-from registry_site.front.lease import ENTRY_BYTES, Entry, Key, Lease, Whole
+from apps.http.ready import Download
+from registry_site.front.changes import Changes
 from registry_site.server import forwarded
-from registry_site.server.access_lines import Line, access_lines
+
+Key = tuple[str | bytes | None, ...]
+Headers = tuple[tuple[bytes, bytes], ...]
 
 # In the key, with the authorization as its digest: the table keeps no secrets.
 KEYED = (b"host", b"accept-encoding", b"if-none-match", b"range")
@@ -48,13 +43,6 @@ ARCHIVES = "/archives/"
 MIRROR = "/v1/mirror/"
 _ANY_LINK = f"{ARCHIVES}*/"
 
-REQUEST_ID = b"x-request-id"
-# Requests, and the bytes of one: what is longer is parsed each time. A known one takes 1.5 KB, and at worst 9 KB.
-MOST = 2048
-MOST_BYTES = 2048
-# The last format that is the same for equal values, however they came to be.
-_MARSHAL = 2
-
 # The place of the credentials in a question's key, and what is there for all readers of a namespace.
 CREDENTIALS = 5
 READERS = "readers"
@@ -65,8 +53,8 @@ class Question:
     """`era` and `number` are the generation before anybody was asked.
 
     Who asks first does so for all that wait for `waited_for`, which is the key, or that of the right to read a
-    namespace. `prepared_for` is the digest of the token as which the front asks of its own accord; "" is nobody.
-    `opened_blob`: the blob that the asker may read while the database is away, which Django reads from storage.
+    namespace. `opened_blob`: the blob that the asker may read while the database is away, which Django reads from
+    storage.
     """
 
     key: Key
@@ -80,15 +68,7 @@ class Question:
     number: int = -1
     waited_for: Key = ()
     is_first: bool = False
-    prepared_for: str | None = None
     opened_blob: str = ""
-
-    def token(self) -> str | None:
-        """The digest of the token of a request; "" without credentials, None if these are no token."""
-        scheme, _, secret = self.headers.get(b"authorization", b"").partition(b" ")
-        if not scheme:
-            return ""
-        return hashlib.sha256(secret.strip()).hexdigest() if scheme.lower() == b"bearer" else None
 
     def header(self, name: bytes) -> str:
         return self.headers.get(name, b"").decode("latin-1")
@@ -156,26 +136,6 @@ def of_anybody(key: Key) -> Key:
     return with_credentials(key, None)
 
 
-def scope_of(key: Key) -> dict[str, Any]:
-    """The request that asks such a question, without its credentials, and by a new link where any would do."""
-    method, scheme, path, raw_path, query, _, *values = key
-    if str(path).startswith(_ANY_LINK):
-        path = link_to(*str(path).removeprefix(_ANY_LINK).split("/"), now=timezone.now())
-        raw_path = path.encode()
-    headers = [(name, value) for name, value in zip(KEYED, values, strict=True) if value is not None]
-    return {
-        "type": "http",
-        "http_version": "1.1",
-        "method": method,
-        "scheme": scheme,
-        "path": path,
-        "raw_path": raw_path,
-        "query_string": query,
-        "headers": headers,
-        "client": ("127.0.0.1", 0),
-    }
-
-
 def may_tell(method: str, path: str) -> bool:
     """Tell whether an answer may tell of a change, which may be a worker's, to whoever made it.
 
@@ -198,87 +158,61 @@ def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes
     return environ["REMOTE_ADDR"], environ["wsgi.url_scheme"]
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """The request's question, and what its access line and the download count need."""
-
-    key: Key
-    status: int
-    client: str
-    line: Line
-    address: str = ""
-
-
-def known_of(question: Question, entry: Entry) -> Known:
-    status = entry.whole.status
-    user_agent = question.header(b"user-agent")
-    line = access_lines.line_of(
-        method=question.method,
-        path=question.path,
-        client=question.client,
-        status=status,
-        authorization=question.scheme_of_credentials.decode("latin-1"),
-        user_agent=user_agent,
-        client_version=question.header(b"x-terraform-version"),
-        route=entry.origin.route,
-        person=entry.origin.person,
-        release=entry.origin.release,
-    )
-    return Known(question.key, status, downloads.client_of(user_agent), line, question.client)
-
-
-class Recognition:
-    """Requests that were answered from the table, so that the next equal one is neither parsed nor described again.
-
-    Equal means: in every byte that a question is made of, and in all headers except the request's own id. A request is
-    known by a digest: the process keeps no secrets.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[bytes, Known] = {}
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    def find(self, scope: Any) -> tuple[Known | None, str]:
-        """The known request, and the id that this one asks for."""
-        data, asked = _apart(scope)
-        return (self._known.get(hashlib.sha256(data).digest()), asked) if data else (None, asked)
-
-    def add(self, scope: Any, known: Known) -> None:
-        """Keep it, and if there are too many, let the one go that came first."""
-        data, _ = _apart(scope)
-        if not data or len(data) > MOST_BYTES:
-            return
-        if len(self._known) >= MOST:
-            self._known.pop(next(iter(self._known)))
-        self._known[hashlib.sha256(data).digest()] = known
-
-
-def _apart(scope: Any) -> tuple[bytes, str]:
-    """Everything that counts, nothing if the id comes twice; and the id."""
-    headers = scope["headers"]
-    asked = dict(headers).get(REQUEST_ID)
-    if asked is not None:
-        others = [header for header in headers if header[0] != REQUEST_ID]
-        if len(headers) - len(others) > 1:
-            return b"", ""
-        headers = others
-    peer = (scope.get("client") or ("",))[0]
-    target = (scope["method"], scope["scheme"], scope["path"], scope.get("raw_path"), scope["query_string"])
-    return marshal.dumps((target, peer, headers), _MARSHAL), (asked or b"").decode("latin-1")
-
-
 # --- The table ------------------------------------------------------------------------------------------------------
+
+# What an entry costs beside its body: key, dates, a place in the table.
+ENTRY_BYTES = 1024
+
+
+@dataclass(slots=True)
+class Whole:
+    """Sent bytes, shared by all entries that have the same."""
+
+    status: int
+    headers: Headers
+    body: bytes
+    name: bytes
+    entries: int = 0
+
+    @property
+    def size(self) -> int:
+        return ENTRY_BYTES + len(self.body) + sum(len(name) + len(value) for name, value in self.headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What Django's access line said about the request that brought the answer; equal requests have the same."""
+
+    route: str = ""
+    person: int | None = None
+    release: int | None = None
+
+
+@dataclass(slots=True)
+class Entry:
+    whole: Whole
+    scopes: Collection[str]
+    era: int
+    number: int
+    until: float
+    download: Download | None
+    origin: Origin = Origin()
+    readers: str = ""  # of which namespace: theirs is the answer
+    kept: float = 0.0  # while the database is away it may be repeated until then
+    visibility: str = ""  # of that namespace
+
+
+def whole_of(status: int, headers: Headers, body: bytes) -> Whole:
+    name = hashlib.sha256(repr((status, headers)).encode() + b"\0" + body).digest()
+    return Whole(status, headers, body, name)
 
 
 class Table:
-    def __init__(self, lease: Lease, *, most_bytes: int) -> None:
-        self._lease = lease
+    def __init__(self, changes: Changes, *, most_bytes: int) -> None:
+        self._changes = changes
         self._most_bytes = most_bytes
         self._entries: OrderedDict[Key, Entry] = OrderedDict()
         self._wholes: dict[bytes, Whole] = {}
-        self._lock = threading.Lock()
         self.bytes = self.hits = 0
         # By route and status.
         self.answers: dict[tuple[str, int], int] = {}
@@ -287,55 +221,45 @@ class Table:
         return len(self._entries)
 
     def find(self, key: Key) -> Entry | None:
-        """The entry if it still holds, under a lease that the caller has checked."""
-        with self._lock:
-            entry = self._entries.get(key)
-            if entry is None:
-                return None
-            now = time.monotonic()
-            if entry.until > now and self._is_current(entry):
-                self._entries.move_to_end(key)
-                return entry
-            if entry.kept <= now or not self._is_current(entry):
-                self._drop(key)
+        """The entry if it holds, by the changes that this process knows."""
+        entry = self._entries.get(key)
+        if entry is None:
             return None
+        now = time.monotonic()
+        if entry.until > now and self._is_current(entry):
+            self._entries.move_to_end(key)
+            return entry
+        if entry.kept <= now or not self._is_current(entry):
+            self._drop(key)
+        return None
 
     def find_kept(self, key: Key) -> Entry | None:
         """As `find`, while the database is away: also what has ended by time, as long as it is true."""
-        with self._lock:
-            entry = self._entries.get(key)
-            return entry if entry is not None and entry.kept > time.monotonic() and self._is_current(entry) else None
-
-    def has_ended(self, key: Key) -> bool:
-        """Tell whether a change has ended the entry, and not the time."""
-        with self._lock:
-            entry = self._entries.get(key)
-            return entry is not None and entry.until > time.monotonic() and not self._is_current(entry)
+        entry = self._entries.get(key)
+        return entry if entry is not None and entry.kept > time.monotonic() and self._is_current(entry) else None
 
     def count(self, entry: Entry, *, is_hit: bool = False) -> None:
         """Count an answer that is sent."""
         counted = (entry.origin.route, entry.whole.status)
-        with self._lock:
-            self.hits += is_hit
-            self.answers[counted] = self.answers.get(counted, 0) + 1
+        self.hits += is_hit
+        self.answers[counted] = self.answers.get(counted, 0) + 1
 
     def _is_current(self, entry: Entry) -> bool:
-        return self._lease.is_current(entry.scopes, entry.era, entry.number)
+        return self._changes.is_current(entry.scopes, entry.era, entry.number)
 
     def __contains__(self, key: Key) -> bool:
         return key in self._entries
 
     def add(self, key: Key, entry: Entry) -> None:
-        with self._lock:
-            self._drop(key)
-            if entry.whole.size + _size(key) > self._most_bytes // 4:
-                return  # it would push out too many others
-            entry.whole = self._wholes.setdefault(entry.whole.name, entry.whole)
-            self._entries[key] = entry
-            entry.whole.entries += 1
-            self.bytes += _size(key) + (entry.whole.size if entry.whole.entries == 1 else 0)
-            while self.bytes > self._most_bytes:
-                self._drop(next(iter(self._entries)))
+        self._drop(key)
+        if entry.whole.size + _size(key) > self._most_bytes // 4:
+            return  # it would push out too many others
+        entry.whole = self._wholes.setdefault(entry.whole.name, entry.whole)
+        self._entries[key] = entry
+        entry.whole.entries += 1
+        self.bytes += _size(key) + (entry.whole.size if entry.whole.entries == 1 else 0)
+        while self.bytes > self._most_bytes:
+            self._drop(next(iter(self._entries)))
 
     def _drop(self, key: Key) -> None:
         entry = self._entries.pop(key, None)

@@ -57,7 +57,7 @@ class ReadyAnswers:
         yield GaugeMetricFamily(
             "larder_serving_stale",
             "Web processes that repeat answers because the database is down.",
-            float(front.lease.may_serve_stale()),
+            float(front.changes.outage.lasts()),
         )
         figures = front.figures()
         misses = CounterMetricFamily("larder_ready_misses", "Reads that were not in memory, or no longer valid.")

@@ -31,7 +31,7 @@ from django.db import close_old_connections
 from django.http.cookie import parse_cookie
 from django.urls import Resolver404, resolve
 
-from apps.http.ready import OPENED_BLOB, PREPARED_FOR, Ready, ready_of
+from apps.http.ready import OPENED_BLOB, Ready, ready_of
 from apps.lib.errors import RegistryError
 from apps.lib.net import bodies
 from apps.lib.net.bodies import Disconnected
@@ -44,15 +44,12 @@ from apps.http import byte_ranges
 from apps.jobs.waiting import ASKED
 from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
-from registry_site.front.lease import Origin
 from registry_site.front.oci import TOKEN
-from registry_site.front.table import Question, question_of
-from registry_site.server import first_step, health
-from registry_site.server.access_lines import access_lines
+from registry_site.front.table import Origin, Question, question_of
+from registry_site.server import health
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
 from registry_site.server.documents import NOSNIFF, send_document
 from registry_site.server.environ import environ_of
-from registry_site.server.first_step import on_the_loop
 from registry_site.server.lanes import Lanes
 from registry_site.server.middleware import ORIGIN
 from registry_site.server.request_body import Gathering, RequestBody, Sender
@@ -144,31 +141,11 @@ class Application:
         self.readiness_thread = ThreadPoolExecutor(1, thread_name_prefix="readyz")
         self.gathering = Gathering()
         self.waiting_room = WaitingRoom()
-        self.preparing: asyncio.Task[None] | None = None
-        self.asking: asyncio.Task[None] | None = None  # for an outage of the database
-
-    def begin(self) -> None:
-        """Have the answers ready that were asked for most; then /readyz answers 200. On the loop; safe to repeat."""
-        if self.preparing is None:
-            if settings.SERVE_STALE_SECONDS:
-                self.asking = asyncio.get_running_loop().create_task(front.lease.keep())
-            self.preparing = asyncio.get_running_loop().create_task(front.prepare())
-
-    async def ask(self, scope: Any, question: Question) -> bool:
-        """Ask Django a question that the front has of its own accord."""
-        environ = environ_of(scope) | {PREPARED_FOR: question.prepared_for}
-        run = contextvars.copy_context().run
-        answer = await asyncio.get_running_loop().run_in_executor(self.lanes.machines, run, _call, environ)
-        if answer.parts is not None:
-            answer.close()
-        return _store(question, answer, environ)
+        self.asking: asyncio.Task[None] | None = None  # whether the database is there
 
     async def __call__(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
-        if await front.has_answered_at_once(scope, send):
-            connections.note(client_of(scope))
-            return
-        await on_the_loop()
-        access_lines.flush()
+        if self.asking is None and settings.SERVE_STALE_SECONDS:
+            self.asking = asyncio.get_running_loop().create_task(front.changes.keep_asking())
         with connections.request(client_of(scope)):
             await self._handle(scope, receive, send)
 
@@ -176,10 +153,7 @@ class Application:
         if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
             await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
         elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
-            self.begin()
             status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
-            if status == HTTPStatus.OK and self.preparing is not None and not self.preparing.done():
-                status, document = HTTPStatus.SERVICE_UNAVAILABLE, document | {"status": "starting"}
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
@@ -285,7 +259,7 @@ class Exchange:
         if self.path == TOKEN and (issued := await front.stale.token_for(self.environ)) is not None:
             await self._send(Answer(issued.status, list(issued.headers), issued.body))
             return
-        was_away, at, known = front.lease.outage.is_sure, time.monotonic(), (front.lease.era, front.lease.number)
+        was_away, at, known = front.changes.outage.is_sure, time.monotonic(), (front.changes.era, front.changes.number)
         answer = await self._called()
         front.stale.keep_exchange(answer.ready, at, known)
         if self.question is not None:
@@ -388,8 +362,5 @@ signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
 outside.watch()
-access_lines.start()
 application = Application()
-front.ask = application.ask
-blocked.newest = lambda: front.lease.history
-first_step.at_start.append(application.begin)
+blocked.newest = lambda: front.changes.history

@@ -119,16 +119,6 @@ class Connections:
         with self._lock:
             self._known.setdefault(client, Known()).file = path
 
-    def note(self, client: Peer) -> None:
-        """Count a request that is over."""
-        with self._lock:
-            known = self._known.get(client)
-            if known is None:
-                known = self._known[client] = Known()
-            known.has_asked = True
-            known.file, known.progress = "", _NOTHING
-            known.since = time.monotonic()
-
     def cut(self, client: Peer) -> None:
         for peer, connection in _open():
             if peer == client:

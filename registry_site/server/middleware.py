@@ -18,7 +18,6 @@ from django.utils.functional import SimpleLazyObject
 from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.http.errors import dialect_at
-from apps.http.ready import PREPARED_FOR
 from apps.jobs.waiting import ASKED
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import bodies
@@ -61,7 +60,6 @@ class RequestIdMiddleware:
                 route, seconds = route_of(request), time.perf_counter() - started
                 person = person_of(request)
                 request.META[ORIGIN] = {"route": route, "person": person, "release": release}
-            if ASKED not in request.META and PREPARED_FOR not in request.META:
                 _count(request.method or "", route, response.status_code, seconds)
                 clients.note(client)
                 fields = access_fields(

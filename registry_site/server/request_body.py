@@ -15,7 +15,6 @@ from django.conf import settings
 
 from apps.lib.errors import RegistryError, Unavailable
 from apps.lib.net.bodies import Disconnected, TooSlow, too_large
-from registry_site.server.first_step import AtOnce
 
 # Over HTTP/2 each message is a frame of 16 KiB. Waking the reader for each would dominate an upload's time.
 GATHERED = 256 * 1024
@@ -159,9 +158,8 @@ class RequestBody(Body):
     Reading raises the error that ended it. Nothing is received before the first read or `begin`. Call `begin` and
     `close` on `loop`, which is that of the request.
 
-    Each message asks for the next one where it arrives, in the server's own thread (see first_step.py): a turn of the
-    loop for each frame of HTTP/2, with a timer and a task, took six times as long as the frame itself. A single timer
-    on the loop watches the sender's pace.
+    Each message asks for the next one: a timer and a task for each frame of HTTP/2 took six times as long as the frame
+    itself. A single timer watches the sender's pace.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, sender: Sender) -> None:
@@ -267,8 +265,6 @@ class RequestBody(Body):
                 self._coming.cancel()
             self._add(b"", TooSlow())
 
-    # --- On the loop or in the server's thread ------------------------------------------------------------------------
-
     def _ask(self) -> None:
         with self._changed:
             if self._is_closed or self._is_over:
@@ -279,7 +275,7 @@ class RequestBody(Body):
             if not hasattr(coming, "add_done_callback"):  # of another server than granian
                 coming = asyncio.ensure_future(coming, loop=self.loop)
             self._coming = coming
-        coming.add_done_callback(AtOnce(self._take))
+        coming.add_done_callback(self._take)
 
     def _take(self, came: Any) -> None:
         with self._changed:

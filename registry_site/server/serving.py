@@ -4,7 +4,6 @@ import contextlib
 import multiprocessing
 import os
 import signal
-import sqlite3
 import sys
 import time
 import warnings
@@ -35,7 +34,7 @@ from registry_site.backends.beat_schedule import Scheduler
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
-from registry_site.server import first_step, health
+from registry_site.server import health
 from registry_site.server.pulse import Pulse
 from registry_site.server.watchdog import EVERY as LOOK_EVERY
 from registry_site.server.watchdog import MAX_LOOKS_ASLEEP, Broker, Watchdog
@@ -88,14 +87,11 @@ def web() -> None:
     with contextlib.suppress(OSError):  # a full or read-only disk: serve without `manage.py drain`
         health.DRAINING.unlink(missing_ok=True)
         (settings.DATA_DIR / PID_FILE).write_text(str(os.getpid()))
-    with contextlib.suppress(OSError, sqlite3.Error):  # likewise: each process then keeps its answers to itself
-        import_module("registry_site.front.lease").begin_sharing()
     # Its workers are forks, which must not share database connections.
     give_up_connections()
     if FORKS:
         # Python 3.14 has another default, for which granian would have each process load the application itself.
         multiprocessing.set_start_method("fork", force=True)
-    first_step.register()
     server = WebServer(
         "registry_site.server.asgi:application",
         address=settings.LISTEN_HOST,

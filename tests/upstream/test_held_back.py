@@ -5,13 +5,9 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.accounts.access.asking import Asker
-from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import held_back
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.rows import HeldBack
-from apps.contrib.mirror.serving import Mirrors
-from apps.lib.mirrored import HostedProvider
 from tests import pages
 from tests.upstream import fetched
 from tests.upstream.serving import Edge, version_url
@@ -83,14 +79,6 @@ def test_what_is_stored_of_it_is_bounded(cooling, registry, monkeypatch):
     edge.versions(cooling)
     held_back.flush()
     assert HeldBack.objects.count() == 2
-
-
-def test_an_answer_that_nobody_asked_for_holds_nobody_back(cooling):
-    fetched.listed(cooling)
-    now = timezone.now()
-    asker = Asker(Viewer(), "OpenTofu/1.12.6", "", now, 0.0, is_prepared=True)
-    Mirrors().versions(asker, HostedProvider(cooling.host, "acme", "tool"))
-    assert held_back.flush() == 0
 
 
 def test_a_version_that_is_gone_meanwhile_is_not_written(cooling):

@@ -10,8 +10,7 @@ from apps.accounts.access.gate import Viewer
 class Asker:
     """`since`: when the request came; `until`: how long it can wait, in time.monotonic().
 
-    `has_waited`: the same request has asked before, and what it needs counts once. `is_prepared`: nobody asks, Larder
-    only makes an answer ready.
+    `has_waited`: the same request has asked before, and what it needs counts once.
     """
 
     viewer: Viewer
@@ -20,4 +19,3 @@ class Asker:
     since: datetime
     until: float
     has_waited: bool = False
-    is_prepared: bool = False

@@ -30,8 +30,6 @@ Key = tuple[int, int | None]
 
 def note(asker: Asker, found: Mapping[UpstreamVersion, Decision]) -> None:
     """Remember what waits for its date, of versions from the highest down. Writes nothing before the answer."""
-    if asker.is_prepared:
-        return
     held = [row for row, decision in found.items() if decision.available_at is not None]
     for row in held[:MOST_OF_A_LIST]:
         _unwritten.add((row.pk, asker.viewer.user_id), timezone.now())

@@ -3,6 +3,7 @@
 Otherwise every fetch asks the database (`ReleaseQuerySet.with_bytes`).
 """
 
+import time
 from collections.abc import Callable, Mapping
 
 from apps.audit import generation
@@ -13,6 +14,7 @@ from apps.releases.models import Release, ReleaseBlob
 
 # 64 characters each, so a few MB.
 MAX_DIGESTS = 50_000
+MAX_AGE_SECONDS = 60.0
 
 
 class Blocked(Renewed[frozenset[str]]):
@@ -21,6 +23,7 @@ class Blocked(Renewed[frozenset[str]]):
         # The last change of everything that this process knows (a quarantine is one), and that the list has.
         self.newest: Callable[[], int] = lambda: 0
         self._has = 0
+        self._read_at = float("-inf")
 
     def __contains__(self, digest: str) -> bool:
         return digest in self.value
@@ -30,9 +33,15 @@ class Blocked(Renewed[frozenset[str]]):
         return self._has >= self.newest()
 
     def renew(self) -> None:
-        number = generation.number_of(generation.EVERYTHING)
-        super().renew()
-        self._has = number
+        """Read the list if it may have changed. Once a minute it is read anyway: rows may change behind the verbs."""
+        number, now = generation.number_of(generation.EVERYTHING), time.monotonic()
+        if number != self._has or now >= self._read_at + MAX_AGE_SECONDS:
+            super().renew()
+            self._has, self._read_at = number, now
+
+    def clear(self) -> None:
+        super().clear()
+        self._read_at = float("-inf")
 
     def read(self) -> frozenset[str]:
         rows = Release.objects.filter(quarantined_at__isnull=False).order_by("-quarantined_at", "-pk")

@@ -10,12 +10,11 @@ from typing import Any, TypeVar
 from django.db import connections
 from django.test import Client
 
-from apps.http.ready import PREPARED_FOR, ready_of
+from apps.http.ready import ready_of
 from registry_site.front.archives import Archives
+from registry_site.front.changes import Changes
 from registry_site.front.front import Front
-from registry_site.front.lease import Lease, Origin
-from registry_site.front.peers import Peers
-from registry_site.front.table import Question, question_of
+from registry_site.front.table import Origin, Question, question_of
 from registry_site.server.middleware import ORIGIN
 
 T = TypeVar("T")
@@ -33,26 +32,24 @@ class Answer:
 
 
 class Process:
-    """Its lease and its archives ask through the test's connection, in threads, while the test waits."""
+    """Its changes and its archives are asked for through the test's connection, in threads, while the test waits."""
 
-    def __init__(self, file: Path | None = None) -> None:
-        """`file` is that by which it tells others of a change."""
+    def __init__(self) -> None:
         self.connection = connections["default"]
         self.connection.inc_thread_sharing()
         self.offers: dict[str, Any] = {}  # what the server adds to each scope
         self.loop = asyncio.new_event_loop()
-        lease = Lease(connect=lambda: self.connection, join=lambda _: Peers(file), patience=PATIENCE)
+        changes = Changes(lambda: self.connection, patience=PATIENCE)
         self.thread = ThreadPoolExecutor(1, initializer=connections.__setitem__, initargs=("default", self.connection))
-        self.front = Front(lease, Archives(self.thread, rest=lambda: None))
-        self.prepared: list[str] = []
+        self.front = Front(changes, Archives(self.thread, rest=lambda: None))
         self.learn()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         return self.loop.run_until_complete(work)
 
     def learn(self) -> None:
-        """Renew the lease now."""
-        assert self.run(self.front.lease.renew())
+        """Ask for changes now."""
+        assert self.run(self.front.changes.ask())
 
     def ask(self, client: Client, url: str, method: str = "GET", **headers: str) -> Answer:
         scope = scope_of(client, url, method, headers) | self.offers
@@ -62,9 +59,7 @@ class Process:
         async def send(message: dict[str, Any]) -> None:
             sent.append(message)
 
-        if self.run(self.front.has_answered_at_once(scope, send)) or (
-            question is not None and self.run(self.front.has_answered(scope, question, send))
-        ):
+        if question is not None and self.run(self.front.has_answered(scope, question, send)):
             start, end = sent
             body = Path(end["path"]).read_bytes() if "path" in end else end["body"]
             return Answer(start["status"], _compared(start["headers"]), body, was_ready=True)
@@ -74,20 +69,6 @@ class Process:
         if question is not None:
             self.run(self.settle(question, response, raw, body))
         return Answer(response.status_code, _compared(raw), body, was_ready=False)
-
-    async def ask_django(self, scope: Any, question: Question) -> bool:
-        """What asgi.py does for a question of the front's own."""
-        self.prepared.append(scope["path"])
-        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
-        environ: Any = {PREPARED_FOR: question.prepared_for}
-
-        def ask() -> Any:
-            response = Client().generic(scope["method"], scope["path"], headers=headers, **environ)
-            return response, response.getvalue()
-
-        response, body = await self.loop.run_in_executor(self.thread, ask)
-        raw = tuple((name.lower().encode(), value.encode("latin-1")) for name, value in response.headers.items())
-        return self.store(question, response, raw, body)
 
     async def settle(self, question: Question, response: Any, headers: Any, body: bytes) -> None:
         self.front.settle(question, is_ready=self.store(question, response, headers, body))

@@ -1,17 +1,11 @@
-from collections.abc import Callable, Iterator
-from datetime import timedelta
-from pathlib import Path
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from apps.blobs import capabilities
-from registry_site.backends import other_hosts
-from registry_site.front import lease
-from registry_site.front.lease import begin_sharing
 from tests.needs import needs
 from tests.site.front.asking import Process
-from tests.site.front.hosts import GENEROUS, Host, Server
+from tests.site.front.hosts import Host, Server
 
 
 @pytest.fixture
@@ -30,14 +24,6 @@ def modules(process, published):
     return release
 
 
-@pytest.fixture
-def file(tmp_path: Path) -> Path:
-    """In which the processes of one host share answers."""
-    path = tmp_path / "ready.sqlite3"
-    begin_sharing(path)
-    return path
-
-
 @pytest.fixture(scope="module")
 @needs("redis-server")
 def running() -> Iterator[Server]:
@@ -47,36 +33,18 @@ def running() -> Iterator[Server]:
 
 
 @pytest.fixture
-def server(running: Server) -> Server:
+def server(running: Server) -> Iterator[Server]:
     running.redis.flushall()
-    return running
+    yield running
+    running.thaw()
 
 
 @pytest.fixture
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine that runs other tests is slower than any Redis, and than the database."""
-    monkeypatch.setattr(other_hosts, "PATIENCE", GENEROUS)
-    monkeypatch.setattr(lease, "PATIENCE", GENEROUS)
-
-
-@pytest.fixture
-def host(db: None, tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Host]]:
-    # Answers with links end together every few minutes, which may be now.
-    monkeypatch.setattr(capabilities, "same_until", lambda moment: moment + timedelta(minutes=5))
-    made: list[Host] = []
-
-    def make(**more: Any) -> Host:
-        made.append(Host(tmp_path / f"host-{len(made)}", server.url, **more))
-        return made[-1]
-
-    yield make
-    for one in made:
-        one.end()
-
-
-@pytest.fixture
-def both(host: Callable[..., Host], patient: None) -> tuple[Host, Host]:
-    return host(), host()
+def both(db: None, server: Server) -> Iterator[tuple[Host, Host]]:
+    one, other = Host(server.url), Host(server.url)
+    yield one, other
+    one.end()
+    other.end()
 
 
 @pytest.fixture

@@ -5,24 +5,23 @@ from typing import Any
 
 from django.db import OperationalError
 
-from apps.audit import generation
 from tests.site.front.asking import Process
 
 WARNING = (b"warning", b'110 - "Response is Stale"')
 
 
 def away(process: Process, error: Exception | None = None, *, age: float = 0.0) -> None:
-    """The lease asks twice, and nothing answers. `age`: of its last answer, however slow this machine is."""
+    """It asks twice, and nothing answers. `age`: of its last answer, however slow this machine is."""
 
-    def ask(_since: int) -> Any:
+    def read(_since: int) -> Any:
         raise error or OperationalError("connection refused")
 
     process.learn()
-    process.front.lease._asked = time.monotonic() - age
-    process.front.lease._ask = ask  # type: ignore[method-assign,assignment]
+    process.front.changes._asked = time.monotonic() - age
+    process.front.changes._connection = None
+    process.front.changes._read = read  # type: ignore[method-assign,assignment]
     for _ in range(2):
-        assert not process.run(process.front.lease.renew())
-    process.front.lease._asked -= generation.LEASE  # until then it repeats what holds
+        assert not process.run(process.front.changes.ask())
 
 
 def stale(process: Process, client: Any, url: str, method: str = "GET", **headers: str) -> bool:

@@ -155,7 +155,7 @@ def test_a_link_opens_nothing_after_its_end(process, published, tofu, monkeypatc
     warmed(process, tofu(None), url)
     later = datetime.now(tz=UTC) + timedelta(hours=3)
     monkeypatch.setattr("django.utils.timezone.now", lambda: later)
-    process.front.table = type(process.front.table)(process.front.lease, most_bytes=1_000_000)
+    process.front.table = type(process.front.table)(process.front.changes, most_bytes=1_000_000)
 
     said = process.ask(tofu(None), url)
     assert (said.status, said.was_ready) == (403, False)

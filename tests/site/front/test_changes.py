@@ -1,4 +1,4 @@
-"""After a process has asked for the generation, it repeats nothing that is older than a change (D16)."""
+"""A process repeats nothing that is older than a change: it asks for changes before each answer (D16)."""
 
 import time
 from datetime import timedelta
@@ -13,7 +13,6 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Membership, Role, Visibility
 from apps.accounts.people import accounts, teams
-from apps.audit import generation
 from apps.blobs import capabilities
 from apps.http.ready import LONGEST
 from apps.modules.catalogue import entries
@@ -28,7 +27,7 @@ from tests.conftest import person
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import dist, signed
 from tests.rows import for_each_row
-from tests.site.front.asking import Process, as_django_says
+from tests.site.front.asking import as_django_says
 
 __all__ = ["draft_client", "registered"]
 
@@ -195,21 +194,6 @@ def test_what_changes_nothing_for_readers_ends_nothing(process, published, tofu,
     assert process.ask(tofu(None), LIST).was_ready
 
 
-def test_a_change_is_told_only_when_no_other_process_repeats_what_was_before_it(published, tofu, acme, dora):
-    release = published("pantry/vpc/aws", "1.2.0")
-    mine, other = Process(), Process()
-    ready(other, tofu(None), PUBLIC)
-    other.learn()
-
-    verbs.yank(release=release, actor=Viewer(dora), reason="broken")
-    assert other.ask(tofu(None), PUBLIC).was_ready, "its lease has not ended: else this shows nothing"
-    mine.run(mine.front.tell("POST", "/releases/1/yank", 303))
-
-    assert b"1.2.0" not in other.ask(tofu(None), PUBLIC).body
-    mine.end()
-    other.end()
-
-
 @for_each_row(
     ("method", "path", "held_back"),
     [
@@ -241,17 +225,15 @@ def test_another_database_ends_everything(process, published, tofu):
     assert not process.ask(tofu(None), PUBLIC).was_ready
 
 
-def test_a_database_that_is_away_ends_everything_with_the_lease(process, published, tofu, monkeypatch):
+def test_while_the_database_is_away_nothing_is_repeated(process, published, tofu, monkeypatch):
     published("pantry/vpc/aws", "1.2.0")
     ready(process, tofu(None), PUBLIC)
-    lease = process.front.lease
 
     def away(since):
         raise OperationalError("The database is away.")
 
-    monkeypatch.setattr(lease, "_ask", away)
-    assert process.ask(tofu(None), PUBLIC).was_ready, "it may be repeated until the lease ends"
-    lease._asked -= generation.LEASE
+    monkeypatch.setattr(process.front.changes, "_connection", None)
+    monkeypatch.setattr(process.front.changes, "_read", away)
     assert not process.ask(tofu(None), PUBLIC).was_ready
 
 

@@ -69,7 +69,7 @@ def test_an_answer_from_before_a_change_is_given_to_nobody_who_waited(process, c
     async def come() -> None:
         first, *others = [asyncio.ensure_future(crowd.ask()) for _ in range(3)]
         await turns()
-        process.front.lease.changes["pantry"] = process.front.lease.number = process.front.lease.number + 1
+        process.front.changes._numbers["pantry"] = process.front.changes.number = process.front.changes.number + 1
         crowd.answer(crowd.asking[0], b"old")
         await turns()
         assert (len(crowd.asking), crowd.bodies) == (2, []), "one of those who waited asks now"

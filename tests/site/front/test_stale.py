@@ -16,7 +16,6 @@ from apps.audit import generation
 from apps.protocol.last_public import last_public
 from apps.releases.lifecycle import quarantine, verbs
 from registry_site.backends.other_hosts import WELL_SECONDS
-from registry_site.front.lease import Shared
 from registry_site.front.outage import SHARE_EVERY, is_no_answer
 from tests.site.front.asking import Process
 from tests.site.front.outages import WARNING, away, stale
@@ -110,14 +109,7 @@ def test_nothing_from_before_a_change_is_repeated(process, published, modules, t
 def test_a_process_that_may_have_missed_a_change_repeats_nothing(process, modules, tofu):
     """Its last question was answered too long before the one that failed."""
     process.ask(tofu(None), PUBLIC)
-    away(process, age=generation.LEASE)
-    assert not stale(process, tofu(None), PUBLIC)
-
-
-def test_a_process_that_was_told_of_a_change_that_it_cannot_ask_for_repeats_nothing(process, modules, tofu):
-    process.ask(tofu(None), PUBLIC)
-    away(process)
-    process.front.lease._word = (1,)
+    away(process, age=generation.KNOWN_WITHIN)
     assert not stale(process, tofu(None), PUBLIC)
 
 
@@ -127,23 +119,23 @@ def test_one_failed_question_is_no_outage_and_neither_is_a_full_server(process, 
     full.__cause__ = type("Full", (Exception,), {"sqlstate": "53300"})()
     assert not is_no_answer(full)
     away(process, full)
-    assert not process.front.lease.may_serve_stale()
+    assert not process.front.changes.outage.lasts()
 
-    process.front.lease.outage.fails(began=time.monotonic(), asked=time.monotonic(), error=OperationalError())
-    assert not process.front.lease.may_serve_stale()
+    process.front.changes.outage.fails(began=time.monotonic(), asked=time.monotonic(), error=OperationalError())
+    assert not process.front.changes.outage.lasts()
 
 
 def test_it_ends_with_the_time_that_operators_set_and_when_the_database_is_back(process, modules, tofu, later):
     process.ask(tofu(None), PUBLIC)
-    ask = process.front.lease._ask
+    ask = process.front.changes._read
     away(process)
     later(SECONDS - 1)
     assert stale(process, tofu(None), PUBLIC)
     later(1)
     assert not stale(process, tofu(None), PUBLIC)
-    process.front.lease._ask = ask
+    process.front.changes._read = ask
     process.learn()
-    assert process.front.lease.outage.since is None
+    assert process.front.changes.outage.since is None
     assert not stale(process, tofu(None), PUBLIC)
 
 
@@ -178,21 +170,6 @@ def test_without_the_setting_nothing_is_repeated(settings, modules, tofu):
     process.end()
 
 
-def test_the_processes_of_a_host_repeat_what_others_were_answered(process, file, modules, tofu, bob, alice):
-    other = Process()
-    for one in (process, other):
-        one.front.shared = Shared(file, most_bytes=1_000_000)
-        one.learn()
-    reads = tofu(bob)
-    process.ask(tofu(None), PUBLIC)
-    process.ask(reads, PRIVATE)
-    away(other)
-    assert stale(other, tofu(None), PUBLIC)
-    assert stale(other, reads, PRIVATE)
-    assert not stale(other, tofu(alice), PRIVATE)
-    other.end()
-
-
 # --- Bytes -----------------------------------------------------------------------------------------------------------
 
 
@@ -209,7 +186,7 @@ def test_a_small_public_archive_is_repeated_until_its_namespace_is_hidden(proces
 
 def test_the_view_goes_on_only_with_a_list_of_what_is_in_quarantine_that_is_complete(process, modules, olga):
     blocked, asked = quarantine.blocked, []
-    blocked.newest = lambda: process.front.lease.history
+    blocked.newest = lambda: process.front.changes.history
     process.front.archives.learn_blocked = lambda: asked.append(True)
     try:
         blocked.renew()
@@ -230,7 +207,6 @@ def test_the_view_goes_on_only_with_a_list_of_what_is_in_quarantine_that_is_comp
 
 def test_nobody_is_told_of_a_change_that_a_process_may_not_have_seen(process, modules, dora):
     """The database goes away between the commit and the answer."""
-    lease = process.front.lease
     verbs.yank(release=modules, actor=Viewer(dora), reason="broken")
     assert process.run(process.front.tell("POST", "/api/v1/x", 200)), "it was there half a second later"
 
@@ -241,15 +217,15 @@ def test_nobody_is_told_of_a_change_that_a_process_may_not_have_seen(process, mo
     assert process.run(process.front.tell("GET", "/status", 200, was_away=True)), "it has not read the database"
     assert not process.run(process.front.tell("GET", "/modules", 200)), "it has, before the outage"
     assert not process.run(process.front.tell("POST", "/api/v1/x", 200, was_away=True)), "it may be back"
-    lease.outage.seconds = 0
-    assert process.run(process.front.tell("POST", "/api/v1/x", 200)), "nothing is repeated: as before"
+    process.front.stale.is_on = False
+    assert process.run(process.front.tell("POST", "/api/v1/x", 200)), "nothing is repeated"
 
 
 # --- Several hosts ---------------------------------------------------------------------------------------------------
 
 
 def shared(process: Process, *, is_well: bool) -> None:
-    """What `Lease.keep` does after each question."""
+    """What `keep_asking` does after each question."""
 
     async def share() -> None:
         outage._shared_at = float("-inf")
@@ -257,14 +233,13 @@ def shared(process: Process, *, is_well: bool) -> None:
         assert outage._sharing is not None
         await outage._sharing
 
-    outage = process.front.lease.outage
+    outage = process.front.changes.outage
     process.run(share())
 
 
 def test_a_host_that_alone_has_lost_the_database_repeats_nothing(both, modules, tofu, server, later):
     (one, other), url = both, PUBLIC
     for host in both:
-        host.front.lease.outage.others = host.hosts
         host.ask(tofu(None), url)
     away(one)
     shared(other, is_well=True)
@@ -278,9 +253,9 @@ def test_a_host_that_alone_has_lost_the_database_repeats_nothing(both, modules, 
     assert one.front.stale.figures() == {"is_elsewhere": True}
 
     server.redis.flushall()
-    one.hosts._away_until = float("inf")
+    server.freeze()
     shared(one, is_well=False)
     assert not stale(one, tofu(None), url), "nobody has said otherwise"
-    one.hosts._away_until = 0.0
+    server.thaw()
     shared(one, is_well=False)
     assert stale(one, tofu(None), url), "the others have lost it as well"

@@ -14,7 +14,6 @@ from apps.accounts.models import ApiToken, Grant
 from apps.http.ready import OPENED_BLOB, ready_of
 from apps.oci import registry_tokens
 from apps.releases.lifecycle import quarantine
-from registry_site.front.lease import Shared
 from registry_site.front.table import question_of
 from tests.site.front.asking import Process, scope_of
 from tests.site.front.outages import away, stale
@@ -47,10 +46,10 @@ def exchange(process: Process, secret: str = "", *, by_form: bool = False, scope
     issued = process.run(process.front.stale.token_for(environ))
     if issued is not None:
         token = json.loads(issued.body)["token"]
-    elif process.front.lease.may_serve_stale():
+    elif process.front.changes.outage.lasts():
         return None
     else:
-        known = process.front.lease.era, process.front.lease.number
+        known = process.front.changes.era, process.front.changes.number
         answer = Client().get(f"/v2/token?{scope}", headers={"authorization": basic} if secret else {})
         process.front.stale.keep_exchange(ready_of(answer), time.monotonic(), known)
         token = answer.json()["token"]
@@ -177,18 +176,6 @@ def test_nothing_from_before_a_change_is_pulled(process, published, modules, sec
     change(things)
     away(process)
     assert not pulls(process, exchange(process, secret), PRIVATE, blob)
-
-
-def test_processes_of_a_host_share_what_they_know_of_a_pull(process, file, modules, secrets, bob, alice):
-    other, secret = Process(), secrets(bob)
-    for one in (process, other):
-        one.front.shared = Shared(file, most_bytes=1_000_000)
-        one.learn()
-    blob = pull(process, exchange(process, secret), PRIVATE)
-    away(other)
-    assert pulls(other, exchange(other, secret), PRIVATE, blob)
-    assert exchange(other, secrets(alice)) is None
-    other.end()
 
 
 def test_the_blob_is_sent_without_asking_who_wants_it_unless_its_bytes_are_in_quarantine(

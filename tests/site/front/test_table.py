@@ -4,9 +4,9 @@ import hashlib
 from typing import Any
 
 from apps.http.ready import Ready
+from registry_site.front.changes import Changes
 from registry_site.front.front import Front
-from registry_site.front.lease import ENTRY_BYTES, Entry, Lease, whole_of
-from registry_site.front.table import Question, Table, question_of
+from registry_site.front.table import ENTRY_BYTES, Entry, Question, Table, question_of, whole_of
 from tests.rows import for_each_row
 from tests.site.front.asking import scope_of
 
@@ -23,7 +23,7 @@ def key_of(path="/v1/modules", credentials=None):
 
 
 def test_ten_thousand_paths_and_credentials_stay_within_the_setting():
-    table = Table(Lease(), most_bytes=MEGABYTE)
+    table = Table(Changes(), most_bytes=MEGABYTE)
     for number in range(5_000):
         table.add(key_of(f"/v1/modules/{number}"), entry_of(b"%d" % number))
         table.add(key_of(credentials=hashlib.sha256(b"%d" % number).digest()), entry_of(b"the same"))
@@ -34,7 +34,7 @@ def test_ten_thousand_paths_and_credentials_stay_within_the_setting():
 
 
 def test_a_body_is_there_once_however_many_read_it():
-    table, body = Table(Lease(), most_bytes=4 * MEGABYTE), b"x" * (MEGABYTE // 2)
+    table, body = Table(Changes(), most_bytes=4 * MEGABYTE), b"x" * (MEGABYTE // 2)
     for number in range(1000):
         table.add(key_of(credentials=b"%032d" % number), entry_of(bytes(body)))
 
@@ -43,7 +43,7 @@ def test_a_body_is_there_once_however_many_read_it():
 
 
 def test_what_is_asked_for_stays_and_what_is_not_goes():
-    table = Table(Lease(), most_bytes=20 * ENTRY_BYTES)
+    table = Table(Changes(), most_bytes=20 * ENTRY_BYTES)
     for number in range(100):
         table.add(key_of(f"/{number}"), entry_of(b"%d" % number))
         assert table.find(key_of("/0")) is not None, number
@@ -51,7 +51,7 @@ def test_what_is_asked_for_stays_and_what_is_not_goes():
 
 
 def test_an_answer_larger_than_a_quarter_of_the_table_stays_outside():
-    table = Table(Lease(), most_bytes=MEGABYTE)
+    table = Table(Changes(), most_bytes=MEGABYTE)
     table.add(key_of(), entry_of(b"x" * MEGABYTE))
     assert (len(table), table.bytes) == (0, 0)
 
@@ -160,9 +160,8 @@ def test_the_table_holds_no_secret(client):
 
 
 def test_an_answer_is_made_under_the_newest_number(process, published, tofu, bob):
-    """Or the first renewal after it would end it, though nothing has changed since."""
+    """Or the next question would end it, though nothing has changed since."""
     published("acme/vpc/aws")
-    process.front.lease._asked = float("-inf")
     url, reads = "/v1/modules/acme/vpc/aws/versions", tofu(bob)
     assert not process.ask(reads, url).was_ready
     process.learn()

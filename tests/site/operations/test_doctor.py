@@ -20,7 +20,6 @@ from apps.lib.settings_values import kek_urls
 from apps.releases.models import Release
 from apps.signing import kms, statement_keys, vault
 from apps.signing.models import Custody, PrivateKey, PrivateStatementKey, SigningKey
-from registry_site.backends import other_hosts, redis_cache
 from registry_site.celery import app
 from registry_site.operations import doctor
 from registry_site.startup import certificates
@@ -264,13 +263,6 @@ def test_a_dangerous_setting_is_a_fault(sound, settings):
 
     first, *_ = doctor.configuration()
     assert (first.state, "LARDER_DEBUG" in first.found) == ("fail", True)
-
-
-def test_hosts_that_share_ready_answers_say_the_same_digits(settings, monkeypatch):
-    monkeypatch.setattr(redis_cache, "require", lambda _: None)
-    settings.CACHE_URL, settings.INSTANCES = "redis://cache.acme.example", 2
-    digits = other_hosts.family().hex()[:8]
-    assert findings_of("cache")["cache"] == ("ok", f"answers (redis); hosts with {digits} share ready answers")
 
 
 def test_a_private_half_of_the_registry_is_tried_too(sound, worker_host):

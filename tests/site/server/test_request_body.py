@@ -11,7 +11,6 @@ import pytest
 from django.conf import settings
 
 from apps.lib.net.bodies import Disconnected, TooSlow
-from registry_site.server.first_step import FirstStepLoop
 from registry_site.server.request_body import AHEAD, GATHERED, Gathering, RequestBody, Sender
 from tests.site.processes import eventually
 
@@ -199,12 +198,10 @@ class Coming:
         """Nobody waits any more."""
 
 
-def test_the_next_frame_is_asked_for_where_the_last_one_came_and_not_on_the_loop() -> None:
-    loop, sent, asked = FirstStepLoop(), frames(40), Queue[Coming]()
-    askers: list[threading.Thread] = []
+def test_the_messages_of_granian_are_no_coroutines_and_come_in_order() -> None:
+    loop, sent, asked = asyncio.new_event_loop(), frames(40), Queue[Coming]()
 
     def receive() -> Coming:
-        askers.append(threading.current_thread())
         coming = Coming(loop)
         asked.put(coming)
         return coming
@@ -228,6 +225,3 @@ def test_the_next_frame_is_asked_for_where_the_last_one_came_and_not_on_the_loop
     loop.close()
 
     assert read == b"".join(message["body"] for message in sent)
-    assert askers[0] is running
-    # After a pause the loop asks again.
-    assert askers.count(server) >= 30
