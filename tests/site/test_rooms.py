@@ -1,8 +1,10 @@
 """The doors of the rooms: each name at a door leads somewhere, and a room can be left out"""
 
 import os
+import re
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 from django.apps import apps
@@ -11,6 +13,7 @@ from apps.blobs import store
 from apps.blobs.models import Blob, State
 from apps.room import ALWAYS, Room, all_of, by_key, rooms
 from registry_site.rooms import INSTALLED_ROOMS, left_out
+from tests.house import sources
 from tests.programs import CHECKOUT
 from tests.rows import for_each_row
 from tests.upstream import documented
@@ -27,6 +30,7 @@ OTHERS = {
     "admin_lists",
     "parts",
 }
+ROUTE = re.compile(r"[\"']((?:portal|api):[\w-]+)[\"']")
 LEFT_OUT = """
 import django
 django.setup()
@@ -66,6 +70,26 @@ def test_only_what_every_larder_has_is_installed_by_name():
     own = {config.name for config in apps.get_app_configs() if config.name.startswith("apps.")}
 
     assert {path.rsplit(".", 2)[0] for path in INSTALLED_ROOMS.values()} < own
+
+
+def test_nothing_else_links_to_a_room_that_can_be_left_out():
+    """Its door says where: a page with the name of its route would be an error where the room is not there."""
+    import_module("registry_site.urls")  # has the converters
+    named = {
+        f"{namespace}:{pattern.name}"
+        for one in rooms()
+        if one.name.startswith("apps.contrib.")
+        for namespace, modules in (("portal", one.portal_urls), ("api", one.api_urls))
+        for module in modules
+        for pattern in import_module(module).urlpatterns
+    }
+    rest = [*sources.templates(), *sources.python_files("apps", "registry_site")]
+    rest = [path for path in rest if not path.is_relative_to(CHECKOUT / "apps" / "contrib")]
+
+    assert len(named) > 40
+    assert {path: found for path in rest if (found := named & set(ROUTE.findall(path.read_text())))} == {}
+    imports = [path for path in rest if "apps.contrib" in path.read_text()]
+    assert [sources.name_of(path) for path in imports] == ["registry_site/rooms.py"]
 
 
 @pytest.mark.slow
