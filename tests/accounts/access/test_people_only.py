@@ -34,11 +34,11 @@ VERBS = {
     "accounts.people.teams.set_manager": "change the members of a team",
     "releases.lifecycle.messages.notify_users": "notify users",
     "releases.lifecycle.purging.purge": "purge a version",
-    "sources.connecting.change": "change repositories",
-    "sources.connecting.connect": "connect repositories",
-    "sources.connecting.renew_hook_secret": "renew the secrets of webhooks",
-    "sources.connecting.trust_host_keys": "trust host keys",
-    "sources.host_scanning.ask": "read host keys",
+    "contrib.git.connecting.change": "change repositories",
+    "contrib.git.connecting.connect": "connect repositories",
+    "contrib.git.connecting.renew_hook_secret": "renew the secrets of webhooks",
+    "contrib.git.connecting.trust_host_keys": "trust host keys",
+    "contrib.git.host_scanning.ask": "read host keys",
 }
 MARKED = re.compile(r"^@people_only\(", re.MULTILINE)
 
