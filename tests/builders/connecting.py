@@ -13,7 +13,7 @@ from apps.audit.models import AuditEvent
 from apps.contrib.git import connecting
 from apps.notify import webhooks
 
-PUBLISHER, REPOSITORY, WEBHOOK = KINDS = ("trusted-publisher", "git-repository", "webhook")
+PUBLISHER, WEBHOOK, REPOSITORY = KINDS = ("trusted-publisher", "webhook", "git-repository")
 RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from apps.contrib.git.remote.access import GitFailed
 from apps.lib.process import niceness, outside
 
-_ROOT = Path(__file__).resolve().parents[3]
+_ROOT = Path(__file__).resolve().parents[4]
 # -I: no variable and no folder of the caller is used; -S: no site-packages. So the root is put on its path.
 _START = (
     "import json, sys; orders = json.loads(sys.argv[1]); sys.path.insert(0, orders['root']); "
