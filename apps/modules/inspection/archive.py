@@ -1,7 +1,8 @@
 """What the folders of an archive say together: circles of calls, the providers that calls pass, inputs and outputs.
 
 Sources: `module_install.go` of both clients (a circle ends when its paths are too long for a file system), and
-`node_module_variable.go`, `evaluate.go` of Terraform and OpenTofu for inputs and outputs. Providers are in `passing`.
+`node_module_variable.go`, `evaluate.go` of Terraform and OpenTofu for inputs and outputs. Providers are in `passing`,
+and values that clients need on loading in `early_values`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,6 +10,7 @@ from itertools import islice
 from typing import Any
 
 from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
+from apps.modules.inspection.early_values import refused_values
 from apps.modules.inspection.interfaces import Interface
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required, since
 from apps.modules.inspection.language.files import requirements
@@ -39,7 +41,7 @@ def judge_archive(
     """
     folders = {path: Folder(interface) for path, interface in interfaces.items()}
     edges = {path: list(_edges(path, folders)) for path in folders}
-    findings = [*_circles(units), *refused_calls(folders, edges)]
+    findings = [*_circles(units), *refused_calls(folders, edges), *refused_values(folders, edges)]
     whole = {path: refusing.get(path, NONE) | _importing(one) for path, one in units.items()}
     for path, finding in findings:
         whole[path] |= finding.refusing
@@ -105,7 +107,8 @@ def _edges(path: str, folders: Mapping[str, Folder]) -> Iterator[Edge]:
     for call in folders[path].calls:
         target = local_target(path, call["source"])
         if target is not None and target in folders:
-            yield Edge(path, call, target, folders[target])
+            given = None if call["inputs"] is None else frozenset(call["inputs"])
+            yield Edge(path, call, target, folders[target], given)
 
 
 def _circles(units: Mapping[str, Document]) -> Iterator[tuple[str, Finding]]:
@@ -128,9 +131,9 @@ def _circles(units: Mapping[str, Document]) -> Iterator[tuple[str, Finding]]:
 
 def _inputs(edges: list[Edge]) -> Iterator[PlanError]:
     for edge in edges:
-        if edge.call["inputs"] is None:
+        if edge.given is None:
             continue
-        inputs, given = edge.callee.inputs, set(edge.call["inputs"])
+        inputs = edge.callee.inputs
         title, folder = f'module "{shown(edge.call["name"])}"', edge.folder
         file, line = edge.call["file"], edge.call["line"]
         for name in edge.call["inputs"]:
@@ -139,7 +142,7 @@ def _inputs(edges: list[Edge]) -> Iterator[PlanError]:
                 hint = f"Write {near}." if near else f'Remove it, or add variable "{shown(name)}" to {folder}.'
                 yield PlanError(file, line, f"{title}: {folder} has no input {shown(name)}", hint)
         for name in edge.callee.required_inputs:
-            if name not in given:
+            if name not in edge.given:
                 message = f"{title}: {folder} requires the input {shown(name)}, which is not set"
                 yield PlanError(file, line, message, f"Set {shown(name)}, or give the variable a default.")
 
