@@ -1,7 +1,8 @@
 """What the folders of an archive say together: circles of calls, the providers that calls pass, inputs and outputs.
 
 Sources: `module_install.go` of both clients (a circle ends when its paths are too long for a file system), and
-`node_module_variable.go`, `evaluate.go` of Terraform and OpenTofu for inputs and outputs. Providers are in `passing`.
+`node_module_variable.go`, `evaluate.go` of Terraform and OpenTofu for inputs and outputs. Providers are in `passing`,
+and values that clients need on loading in `early_values`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -9,8 +10,9 @@ from itertools import islice
 from typing import Any
 
 from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
+from apps.modules.inspection.early_values import refused_values
 from apps.modules.inspection.interfaces import Interface
-from apps.modules.inspection.language.clients import EVERY, NONE, Finding, required, since
+from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required, since
 from apps.modules.inspection.language.files import requirements
 from apps.modules.inspection.language.plan_errors import (
     MAX_PLAN_ERRORS,
@@ -39,13 +41,20 @@ def judge_archive(
     """
     folders = {path: Folder(interface) for path, interface in interfaces.items()}
     edges = {path: list(_edges(path, folders)) for path in folders}
-    for path, finding in [*_circles(units), *refused_calls(folders, edges), *_inherited(units, folders, refusing)]:
-        if finding.refusing | refusing.get(path, NONE) == EVERY:
+    findings = [*_circles(units), *refused_calls(folders, edges), *refused_values(folders, edges)]
+    whole = {path: refusing.get(path, NONE) | _importing(one) for path, one in units.items()}
+    for path, finding in findings:
+        whole[path] |= finding.refusing
+    findings += _inherited(folders, whole)
+    so_far = dict(refusing)
+    for path, finding in findings:
+        if whole[path] == EVERY:
             found = faults.setdefault(path, [])
             if len(found) < MAX_FAULTS:
                 found.append(finding.diagnostic.as_dict())
         else:
-            _require(units[path], finding)
+            so_far[path] = so_far.get(path, NONE) | finding.refusing
+            _require(units[path], Finding(finding.diagnostic, so_far[path]))
     for path, there in edges.items():
         errors = [*islice(_inputs(there), MAX_PLAN_ERRORS), *islice(_outputs(interfaces[path], there), MAX_PLAN_ERRORS)]
         if errors and path not in faults:
@@ -55,10 +64,13 @@ def judge_archive(
         units[path].pop("plan_errors", None)
 
 
-def _inherited(
-    units: Mapping[str, Document], folders: Mapping[str, Folder], refusing: Mapping[str, int]
-) -> Iterator[tuple[str, Finding]]:
-    """Who does not load a module does not load its callers."""
+def _importing(unit: Document) -> Clients:
+    """Examples are the root of a configuration."""
+    return _IMPORTING if "imports" in unit and unit["kind"] != "example" else NONE
+
+
+def _inherited(folders: Mapping[str, Folder], whole: dict[str, Clients]) -> list[tuple[str, Finding]]:
+    """Who does not load a module does not load its callers, and is added to the `whole` verdict of these."""
     called = {
         path: [(call, target) for call in one.calls if (target := local_target(path, call["source"])) is not None]
         for path, one in folders.items()
@@ -67,7 +79,6 @@ def _inherited(
     for path, there in called.items():
         for _, target in there:
             callers.setdefault(target, []).append(path)
-    whole = {path: refusing.get(path, NONE) | (_IMPORTING if "imports" in one else NONE) for path, one in units.items()}
     waiting = [path for path, clients in whole.items() if clients not in (NONE, EVERY)]
     while waiting:
         target = waiting.pop()
@@ -75,16 +86,17 @@ def _inherited(
             if (clients := whole[caller] | whole[target]) != whole[caller]:
                 whole[caller] = clients
                 waiting.append(caller)
+    found = []
     for path, there in called.items():
         for call, target in there:
             if (clients := whole.get(target, NONE)) not in (NONE, EVERY):
-                needed = EVERY if whole[path] == EVERY else clients
                 message = f'module "{shown(call["name"])}": {shown(call["source"])} needs {required(EVERY & ~clients)}'
-                yield path, Finding(Diagnostic(call["file"], call["line"], 1, message), needed)
+                found.append((path, Finding(Diagnostic(call["file"], call["line"], 1, message), clients)))
+    return found
 
 
 def _require(unit: Document, finding: Finding) -> None:
-    """What only some clients refuse is a requirement of the others."""
+    """What only some clients refuse is a requirement of the others, each one narrower than those before."""
     for row in requirements([finding]):
         if all(known["text"] != row["text"] for known in unit.get("requires", ())):
             unit["requires"] = [*unit.get("requires", ()), row]
@@ -95,7 +107,8 @@ def _edges(path: str, folders: Mapping[str, Folder]) -> Iterator[Edge]:
     for call in folders[path].calls:
         target = local_target(path, call["source"])
         if target is not None and target in folders:
-            yield Edge(path, call, target, folders[target])
+            given = None if call["inputs"] is None else frozenset(call["inputs"])
+            yield Edge(path, call, target, folders[target], given)
 
 
 def _circles(units: Mapping[str, Document]) -> Iterator[tuple[str, Finding]]:
@@ -118,9 +131,9 @@ def _circles(units: Mapping[str, Document]) -> Iterator[tuple[str, Finding]]:
 
 def _inputs(edges: list[Edge]) -> Iterator[PlanError]:
     for edge in edges:
-        if edge.call["inputs"] is None:
+        if edge.given is None:
             continue
-        inputs, given = edge.callee.inputs, set(edge.call["inputs"])
+        inputs = edge.callee.inputs
         title, folder = f'module "{shown(edge.call["name"])}"', edge.folder
         file, line = edge.call["file"], edge.call["line"]
         for name in edge.call["inputs"]:
@@ -129,7 +142,7 @@ def _inputs(edges: list[Edge]) -> Iterator[PlanError]:
                 hint = f"Write {near}." if near else f'Remove it, or add variable "{shown(name)}" to {folder}.'
                 yield PlanError(file, line, f"{title}: {folder} has no input {shown(name)}", hint)
         for name in edge.callee.required_inputs:
-            if name not in given:
+            if name not in edge.given:
                 message = f"{title}: {folder} requires the input {shown(name)}, which is not set"
                 yield PlanError(file, line, message, f"Set {shown(name)}, or give the variable a default.")
 

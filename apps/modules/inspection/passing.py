@@ -10,7 +10,7 @@ from itertools import islice
 from typing import Any
 
 from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
-from apps.modules.inspection.interfaces import Interface
+from apps.modules.inspection.interfaces import Interface, References
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, ONLY_TERRAFORM, Clients, Finding
 from apps.modules.inspection.language.plan_errors import shown
 
@@ -27,7 +27,10 @@ class Folder:
     def __init__(self, interface: Interface) -> None:
         self.calls: list[dict[str, Any]] = interface["calls"]
         self.inputs = frozenset(interface["inputs"])
-        self.required_inputs: list[str] = interface["required_inputs"]
+        self.required_inputs: dict[str, None] = dict.fromkeys(interface["required_inputs"])
+        self.const: dict[str, bool] = interface["const"]
+        self.locals: dict[str, References] = interface["locals"]
+        self.early: list[list[Any]] = interface["early"]
         self.outputs = frozenset(interface["outputs"])
         self.required: dict[str, str] = interface["required"]
         self.configured: dict[str, None] = dict.fromkeys(interface["configured"])
@@ -48,12 +51,13 @@ class Folder:
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """A call of a folder of the archive."""
+    """A call of a folder of the archive. `given`: its inputs; None if that is not sure."""
 
     path: str
     call: Mapping[str, Any]
     target: str
     callee: Folder
+    given: frozenset[str] | None
 
     @property
     def folder(self) -> str:

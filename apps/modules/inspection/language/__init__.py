@@ -16,8 +16,9 @@
     sources     source addresses of modules
     addresses   names, addresses of providers, version constraints
 
-Rules for one folder are complete here. What several folders of an archive say together is judged by `archive` and
-`passing` of the package above, from the `interfaces` of the folders; a unit's `refusing` says who loads it alone.
+Rules for one folder are complete here. What several folders of an archive say together is judged by `archive`,
+`passing` and `early_values` of the package above, from the `interfaces` of the folders; a unit's `refusing` says who
+loads it alone.
 
 A false alarm costs every publisher's trust, a miss costs one publisher a version: a rule that is not sure is silent.
 """

@@ -10,6 +10,7 @@ from typing import Final
 
 from apps.modules.inspection.language.bodies import Argument, Expression
 from apps.modules.inspection.language.rules.cases import Visited
+from apps.modules.inspection.language.schema import BLOCKS
 
 # What each object has. `caller` exists in actions, since Terraform 1.16; elsewhere it is the type of a resource.
 OBJECTS: Final = {"each": ("key", "value"), "count": ("index",), "self": (), "caller": ()}
@@ -18,6 +19,7 @@ _EVALUATED_RULES = frozenset(
     {"", "local", "condition", "own_condition", "condition_of_variable", "not_itself", "flag_of_terraform"}
     | {"references", "replacing"}
 )
+Owner = tuple[str, str]  # the name of a call and of its input; no call for a local value
 _REPEATING = {"for_each": "each", "count": "count"}
 _REPEATED = frozenset({"resource", "data", "ephemeral", "action", "module", "provider", "import"})
 _OF_INSTANCE = frozenset({"provisioner", "connection", "postcondition"})
@@ -38,11 +40,11 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """An expression that clients evaluate when they plan. `local`: the local value that it is."""
+    """An expression that clients evaluate when they plan. `owner`: the local value, or input of a call, that it is."""
 
     expression: Expression
     scope: Scope
-    local: str = ""
+    owner: Owner | None = None
 
 
 def scope_of(visited: Visited, title: str, around: Scope | None) -> Scope | None:
@@ -86,7 +88,13 @@ def evaluated(scope: Scope, visited: Visited, argument: Argument, rule: str) -> 
         kind == "lifecycle" and name in _OF_ALL
     ):
         scope = replace(scope, objects=frozenset())
-    return Evaluated(argument.expression, scope, name if rule == "local" else "")
+    return Evaluated(argument.expression, scope, ("", name) if rule == "local" else _input(visited, name))
+
+
+def _input(visited: Visited, name: str) -> Owner | None:
+    found = visited.found
+    is_input = found.kind == "module" and visited.around is None and name not in BLOCKS["module"].arguments
+    return (found.labels[0], name) if is_input and found.labels[0] else None
 
 
 def is_sound(names: Sequence[str], scope: Scope) -> bool:

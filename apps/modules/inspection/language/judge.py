@@ -17,7 +17,7 @@ from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
 from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
 from apps.modules.inspection.language.table import Block, Nested
-from apps.modules.inspection.language.uses import Uses
+from apps.modules.inspection.language.uses import Uses, is_plain
 
 MAX_FINDINGS = 20  # in one file
 _OVERRIDING_ONCE = frozenset({"backend", "cloud", "encryption"})  # in each override file
@@ -30,11 +30,15 @@ _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a client looks for when it loads the module: a `var`, `local` or `provider`, or an `instance` of one."""
+    """What a client looks for when it loads the module: a `var`, `local` or `provider`, or an `instance` of one.
+    `user`: the argument that refers to a `var` or `local`; `is_plain`: nothing but such references decides its value.
+    """
 
     kind: str
     name: str
     finding: Finding
+    user: str = ""
+    is_plain: bool = False
 
 
 @dataclass(slots=True)
@@ -279,11 +283,13 @@ class _Judging:
             expression = visit.content.value(name)
             if expression is None:
                 continue
+            has_only_references = is_plain(expression)
             for found in expression.variables or ():
                 if found[0] in ("var", "local") and len(found) > 1:
-                    message = f"{visit.title}: {name} refers to {'.'.join(found[:2])}, expected what is declared"
+                    user = f"{visit.title}: {name}"
+                    message = f"{user} refers to {'.'.join(found[:2])}, expected what is declared"
                     finding = Finding(self.file.diagnostic(expression.at, message), visit.clients)
-                    self.judged.needs.append(Need(found[0], found[1], finding))
+                    self.judged.needs.append(Need(found[0], found[1], finding, user, has_only_references))
 
     def _interface(self, visit: _Visit) -> None:
         if visit.found.kind == "module":

@@ -79,8 +79,7 @@ def _undeclared(uses: Mapping[str, Uses], found: Declarations) -> Iterator[PlanE
     for path, used in uses.items():
         for subject, line in used.subjects.items():
             if not names.has(subject):
-                text = names.text(subject)
-                yield PlanError(path, line, f"found {text}, which is not declared", names.hint(subject))
+                yield PlanError(path, line, f"found {shown(subject.text)}, which is not declared", names.hint(subject))
         for word, line in used.words.items():
             meant = next((one for one in ("var", "local") if names.has(Subject(one, (word,)))), None)
             hint = (
@@ -126,11 +125,6 @@ class _Names:
     def has(self, subject: Subject) -> bool:
         return subject in self._declared
 
-    def text(self, subject: Subject) -> str:
-        prefix = {"managed": "", "data": "data.", "ephemeral": "ephemeral."}[subject.mode]
-        kind = "" if subject.kind == "resource" else f"{subject.kind}."
-        return shown(f"{kind}{prefix}{'.'.join(subject.names)}")
-
     def hint(self, subject: Subject) -> str:
         alike = {
             ".".join(one.names): one
@@ -138,7 +132,7 @@ class _Names:
             if one.kind == subject.kind and one.mode == subject.mode
         }
         near = nearest(".".join(subject.names), alike)
-        near = self.text(alike[near]) if near else ""
+        near = shown(alike[near].text) if near else ""
         named = shown(subject.names[-1])
         if subject.kind == "resource":
             block = {"managed": "resource", "data": "data", "ephemeral": "ephemeral"}[subject.mode]
@@ -181,8 +175,9 @@ def circles(graph: Mapping[str, Iterable[str]]) -> list[list[str]]:
 def _circles_of_locals(uses: Iterable[Uses], found: Declarations) -> Iterator[PlanError]:
     graph: dict[str, set[str]] = {}
     for used in uses:
-        for name, others in used.of_locals.items():
-            graph.setdefault(name, set()).update(others)
+        for (call, name), subjects in used.owned.items():
+            if not call:
+                graph.setdefault(name, set()).update(one.names[0] for one in subjects if one.kind == "local")
     for circle in circles(graph):
         block = found.named[LOCAL, (circle[0],)]
         path = around(f"local.{shown(name)}" for name in circle)

@@ -49,6 +49,11 @@ class Subject:
     names: tuple[str, ...] = ()
     mode: Mode = "managed"
 
+    @property
+    def text(self) -> str:
+        prefix = {"managed": "", "data": "data.", "ephemeral": "ephemeral."}[self.mode]
+        return f"{'' if self.kind == 'resource' else f'{self.kind}.'}{prefix}{'.'.join(self.names)}"
+
 
 def subject_of(found: Traversal) -> Subject | None:
     """None if clients refuse it as a reference."""

@@ -18,7 +18,7 @@ from apps.modules.inspection import tree
 from apps.modules.inspection.blocks import MAX_DEPTH, File
 from apps.modules.inspection.json_syntax import COMMENT, Located, is_string
 from apps.modules.inspection.language.bodies import KEY, Expression
-from apps.modules.inspection.language.evaluation import Evaluated, is_sound
+from apps.modules.inspection.language.evaluation import Evaluated, Owner, is_sound
 from apps.modules.inspection.language.functions import UNJUDGED
 from apps.modules.inspection.language.json_bodies import JsonExpression
 from apps.modules.inspection.language.native_bodies import NativeExpression
@@ -56,8 +56,8 @@ _OBJECT = re.compile(r"\b(?:each|count|self|caller)\b")
 class Uses:
     """Each with the first line of its use. `outputs`: name of the call, of the output, and whether a key of the call
     stands between. `words`: names without a point, which are no references. `misplaced`: references to each, count and
-    self where these do not exist, each with the block that it is in. `of_locals`: the local values that a local value
-    refers to.
+    self where these do not exist, each with the block that it is in. `owned`: what each local value and each input of
+    a call refers to; `plain`: those that `is_plain` is true of.
     """
 
     subjects: dict[Subject, int] = field(default_factory=dict)
@@ -65,7 +65,8 @@ class Uses:
     functions: dict[str, int] = field(default_factory=dict)
     words: dict[str, int] = field(default_factory=dict)
     misplaced: dict[tuple[str, str], int] = field(default_factory=dict)
-    of_locals: dict[str, set[str]] = field(default_factory=dict)
+    owned: dict[Owner, dict[Subject, None]] = field(default_factory=dict)
+    plain: set[Owner] = field(default_factory=set)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def uses_in_json(file: File, evaluated: Iterable[Evaluated]) -> Uses | None:
     text = bytearray()
     spans = []
     collector = _Collector(file, file, [])
-    seen: set[tuple[str, str]] = set()
+    seen: set[tuple[str, Owner | None]] = set()
     for one in evaluated:
         for string in _strings(one.expression):
             sequences = _plain_sequences(string.content)
@@ -109,8 +110,8 @@ def uses_in_json(file: File, evaluated: Iterable[Evaluated]) -> Uses | None:
                 for names, subject in sequences:
                     collector.refer(names, subject, one, file.line(string.start))
                 continue
-            # The same text has the same uses, unless it refers to the block or the local value that it is in.
-            known = (string.content, one.local)
+            # The same text has the same uses, unless it refers to the block or belongs to the value that it is in.
+            known = (string.content, one.owner)
             if known in seen and not _OBJECT.search(string.content):
                 continue
             seen.add(known)
@@ -149,6 +150,16 @@ def _strings(expression: Expression) -> Iterator[Located]:
             waiting += [member.value for member in one.content if member.key != COMMENT]
         elif one.is_list:
             waiting += one.content
+
+
+def is_plain(expression: Expression) -> bool:
+    """Whether it is one reference, or a text with references alone: unknown if one of them is."""
+    if isinstance(expression, JsonExpression):
+        text = expression.located.content
+        return isinstance(text, str) and _plain_sequences(text) is not None
+    if expression.is_quoted:
+        return _plain_sequences(expression.source[1:-1]) is not None
+    return expression.traversal is not None
 
 
 class _Collector:
@@ -194,6 +205,8 @@ class _Collector:
         root, *rest = names
         if root in evaluated.scope.iterators or root in _ELSEWHERE:
             return
+        if subject is not None:
+            self._own(subject, evaluated)
         if root in evaluated.scope.objects or root in _OBJECTS:
             if not is_sound(names, evaluated.scope):
                 text = ".".join(one for one in names[:2] if one != KEY)
@@ -207,12 +220,20 @@ class _Collector:
         if subject.kind == "resource" and subject.names[1] in _OF_ITERATORS and evaluated.expression.is_json:
             return
         self.found.subjects.setdefault(subject, line)
-        if subject.kind == "local" and evaluated.local:
-            self.found.of_locals.setdefault(evaluated.local, set()).add(subject.names[0])
         if subject.kind == "module" and is_judged:
             has_key = rest[1:2] == [KEY]
             if output := rest[2:3] if has_key else rest[1:2]:
                 self.found.outputs.setdefault((rest[0], output[0], has_key), line)
+
+    def _own(self, subject: Subject, evaluated: Evaluated) -> None:
+        owner, owned = evaluated.owner, self.found.owned
+        if owner is None:
+            return
+        if owner not in owned:
+            owned[owner] = {}
+            if is_plain(evaluated.expression):
+                self.found.plain.add(owner)
+        owned[owner][subject] = None
 
     def _is_judged(self, start: int, evaluated: Evaluated) -> bool:
         """Whether clients surely evaluate what is there."""

@@ -78,6 +78,28 @@ def test_a_module_needs_the_clients_of_those_that_it_calls():
         assert [one["message"].partition(" needs ")[0] for one in faults[""]] == ['module "a": ./a', 'module "b": ./b']
 
 
+def test_what_only_some_clients_refuse_of_a_call_is_added_to_what_others_refuse_of_the_called_module():
+    """OpenTofu has `enabled`, and takes this provider for another one."""
+    enabled = 'resource "a_b" "c" {\n  lifecycle {\n    enabled = true\n  }\n}\n'
+    typed = 'output "x" {\n  value = 1\n  type  = number\n}\n'
+    elsewhere = ACME.replace("acme/dns", "registry.terraform.io/hashicorp/dns")
+    files = both(call(providers="{ dns = dns }"), elsewhere + enabled)
+    said = [one["message"] for one in read(files)["faults"][""]]
+    assert ("passes dns as dns" in said[0], said[1]) == (True, 'module "a": ./a needs OpenTofu')
+    files = both(call("./b", "b"), elsewhere + typed, b=call("../a", providers="{ dns = dns }"))
+    needed = {unit["path"]: [one["text"] for one in unit["requires"]] for unit in read(files)["units"]}
+    assert needed == {"": ["Terraform 1.15"], "a": ["Terraform 1.15"], "b": ["Terraform", "Terraform 1.15"]}
+
+
+def test_imports_of_an_example_do_not_count_since_nothing_calls_it():
+    imported = 'import {\n  to = a_b.c\n  id = "x"\n}\nresource "a_b" "c" {}\n'
+    elsewhere = ACME.replace("acme/dns", "registry.opentofu.org/hashicorp/dns")
+    passed = call("../../b", providers="{ dns = dns }")
+    found = read({"examples/a/main.tf": imported + passed, "b/main.tf": elsewhere, "main.tf": NOTHING})
+    needed = {unit["path"]: [one["text"] for one in unit.get("requires", ())] for unit in found["units"]}
+    assert (found["faults"], needed) == ({}, {"": [], "b": [], "examples/a": ["OpenTofu"]})
+
+
 def test_what_is_not_known_is_not_judged():
     """Files that only some clients read, overrides, computed sources and folders beyond the archive."""
     needs = REFUSED["an alias that is not passed"][1]
