@@ -79,8 +79,9 @@ def version_before() -> str:
     """The newest release; before the first, what stood before the newest migration. "" if this clone lacks it."""
     release = git("describe", "--tags", "--abbrev=0", "--match", "v[0-9]*", "HEAD^").decode().strip()
     # Along the branch itself: in the middle of what was merged, migrations of two parts may stand beside each other.
-    path = ":(glob)apps/*/migrations/0*.py"
-    migrated = git("log", "-1", "--first-parent", "--format=%H", "--", path).decode().strip()
+    path = ":(glob)apps/**/migrations/0*.py"
+    # Added, and not moved with its room.
+    migrated = git("log", "-1", "--first-parent", "--diff-filter=A", "-M", "--format=%H", "--", path).decode().strip()
     return git("rev-parse", "--verify", "--quiet", f"{release or migrated + '^'}^{{commit}}").decode().strip()
 
 
