@@ -294,7 +294,6 @@ def test_a_backup_of_an_earlier_version_is_brought_up_to_date(saved, stopped, tm
     earlier = stopped(tmp_path / "earlier", "x" * 50).run("restore", str(copy), "--unauthenticated")[2]
     assert "ends with signing.0003_plain_words" in earlier
     assert f"Restore it with commit {schema.UNSQUASHED}" in earlier
-
     manifest["migrations"]["signing"] = "9999_of_the_future"
     (copy / "manifest.json").write_text(json.dumps(manifest))
     future = stopped(tmp_path / "future", "x" * 50).run("restore", str(copy), "--unauthenticated")[2]
