@@ -1,9 +1,6 @@
 """Fills in what a room asks for without knowing who answers: what the installed rooms contribute (apps/room.py)."""
 
 import sys
-from collections import defaultdict
-from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
@@ -47,7 +44,7 @@ def connect() -> None:
     pipeline.afterwards = room.all_of("after_publication")
     indexing.refreshers = dict(room.by_key("search_refreshers"))
     turns.refills = dict(room.by_key("job_refills"))
-    queues.is_needed = _needs_by_queue()
+    queues.is_needed = tuple(room.by_key("queue_needs"))
     queue.asked_again = _tell_of_retry
     targets.sources = {kind: source for part in room.all_of("job_targets") for kind, source in part.items()}
 
@@ -56,17 +53,6 @@ def sealed_columns() -> list[sealing.Column]:
     """Return whatever is encrypted under the secret key."""
     found = room.all_of("sealed_columns")
     return [column for one in found for column in (one if isinstance(one, tuple) else (one,))]
-
-
-def _needs_by_queue() -> dict[str, Callable[[], bool]]:
-    needs = defaultdict[str, list[Callable[[], bool]]](list)
-    for name, is_needed in room.by_key("queue_needs"):
-        needs[name].append(is_needed)
-    return {name: partial(_any_of, asked) for name, asked in needs.items()}
-
-
-def _any_of(questions: list[Callable[[], bool]]) -> bool:
-    return any(is_needed() for is_needed in questions)
 
 
 def _tell_of_retry(job: Job, actor_id: int | None, token_id: int | None) -> None:

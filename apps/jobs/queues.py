@@ -21,13 +21,18 @@ ROUTES = {
         *("list-git-tags", "publish-git-tag", "preview-git", "scan-host-keys"),
     ),
 }
-# A queue without an entry always needs a worker. Asked at each look at the workers: one indexed query at most.
-is_needed: dict[str, Callable[[], bool]] = {}
+_ALWAYS_NEEDED = ("check", SIGN, "notify")
+# Of the others the rooms say whether they need one now. Asked at each look at the workers: one indexed query each.
+is_needed: tuple[tuple[str, Callable[[], bool]], ...] = ()
 
 
 def needed() -> dict[str, str]:
     """Return the queues that need a worker now, with what it is called."""
-    return {name: words for name, words in QUEUES.items() if name not in is_needed or is_needed[name]()}
+    return {name: words for name, words in QUEUES.items() if name in _ALWAYS_NEEDED or _is_needed_by_a_room(name)}
+
+
+def _is_needed_by_a_room(name: str) -> bool:
+    return any(is_needed_now() for queue, is_needed_now in is_needed if queue == name)
 
 
 def queue_of(kind: str) -> str:

@@ -4,15 +4,21 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.urls import reverse
 
+from apps.accounts.access import connections
+from apps.accounts.models import Grant, Role
 from apps.blobs import store
 from apps.blobs.models import Blob, State
+from apps.jobs import queues
 from apps.room import ALWAYS, Room, all_of, by_key, rooms
 from registry_site.rooms import INSTALLED_ROOMS, left_out
+from tests.builders.connecting import connect_all
 from tests.house import sources
 from tests.programs import CHECKOUT
 from tests.rows import for_each_row
@@ -132,6 +138,25 @@ def test_what_a_room_that_is_left_out_has_stored_stays_safe(settings):
     assert Blob.objects.filter(pk=blob.pk, state=State.READY).exists()
     assert {name: all_of(name) for name in ALWAYS} == everything
     assert "upstreams" not in dict(by_key("doctor_looks"))
+
+
+def test_a_queue_of_rooms_that_are_left_out_needs_no_worker(settings, monkeypatch):
+    settings.ROOMS_LEFT_OUT = left_out(INSTALLED_ROOMS)
+    monkeypatch.setattr(queues, "is_needed", tuple(by_key("queue_needs")))
+
+    assert set(queues.needed()) == {"check", "sign", "notify"}
+
+
+@pytest.mark.django_db
+def test_a_repository_that_nothing_shows_is_listed_among_the_connections(acme, alice, monkeypatch):
+    """The page to which the list would lead is not there while publishing from Git is left out."""
+    Grant.objects.filter(user=alice).update(role=Role.OWNER)
+    connect_all(acme, alice)
+    left = [replace(one, path=lambda _: reverse("portal:not-there")) for one in connections.sources]
+    monkeypatch.setattr(connections, "sources", tuple(left))
+
+    page = reverse("portal:namespace-connections", args=["acme"])
+    assert {one.path for one in connections.of(acme)} == {page}
 
 
 def test_an_unknown_room_is_named():

@@ -16,6 +16,7 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
+from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
 
 from apps.accounts.access import gate
@@ -94,8 +95,11 @@ class Connected:
 
     @property
     def path(self) -> str:
-        """Of its page."""
-        return self.source.path(self.row)
+        """Of its page; of the list, where the room of that page is left out."""
+        try:
+            return self.source.path(self.row)
+        except NoReverseMatch:
+            return reverse("portal:namespace-connections", args=[self.row.namespace.name])
 
     @property
     def names(self) -> list[str]:
