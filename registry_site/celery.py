@@ -87,9 +87,12 @@ app.conf.update(
     task_soft_time_limit=240,
     task_time_limit=300,
     timezone="UTC",
-    beat_schedule={name: dict(task) for room in rooms() for name, task in room.periodic_tasks.items()},
     beat_schedule_filename=str(settings.DATA_DIR / "beat-schedule"),
     beat_scheduler="registry_site.backends.beat_schedule:Scheduler",
+)
+# When it is asked for: who imports this module may set Django up later.
+app.add_defaults(
+    lambda: {"beat_schedule": {name: dict(task) for room in rooms() for name, task in room.periodic_tasks.items()}}
 )
 app.autodiscover_tasks()
 

@@ -177,8 +177,14 @@ def asks_for_approval(owner):
 
 
 CHECKING = """
+from datetime import timedelta
+from django.utils import timezone
+from apps.jobs.models import Job
 from apps.releases.models import Release
-assert Release.objects.filter(name="slow/aws").update(state="checking")
+slow = Release.objects.filter(name="slow/aws")
+jobs = Job.objects.filter(target__in=slow.values("pk"), kind__startswith="publish-")
+assert jobs.update(state="running", lease_until=timezone.now() + timedelta(hours=1))
+assert slow.update(state="checking")
 """
 
 

@@ -211,7 +211,7 @@ def test_operators_find_a_job_by_host_and_address(upstream, registry):
     registry.add_provider()
     fetched.stored(upstream)
     host = upstream.host
-    for word, count in ((host, 4), (f"{host}/acme", 4), (f"{host}/acme/tool", 4), (f"{host}/acme/other", 0)):
+    for word, count in ((host, 3), (f"{host}/acme", 3), (f"{host}/acme/tool", 3), (f"{host}/acme/other", 0)):
         assert Job.objects.filter(targets.matching(word)).count() == count
     [shown] = targets.attach(Job.objects.filter(kind=working.VERSION))
     assert str(shown) == f"fetch-upstream-version {host}/acme/tool 1.0.0"
