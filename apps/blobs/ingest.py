@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from apps.blobs import backends
 from apps.blobs.backends import STAGING, Damaged, StorageUnavailable
+from apps.blobs.care import integrity
 from apps.blobs.models import Blob, State
 from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 from apps.lib.process import outside
@@ -42,12 +43,22 @@ class Arrival:
 def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[Arrival]:
     """Store the chunks durably; they are deleted at the end of the block unless `store` was called.
 
-    What `chunks` raises passes through. `with_sha512`: see `Fingerprints`.
+    What `chunks` raises passes through. `with_sha512`: see `Fingerprints`. This process hashed what it stored, so it
+    sends such a file without a second look.
     """
     outside.give_back()  # slow senders would soon have all connections
-    prints = Fingerprints(with_sha512=with_sha512)
-    with backends.current().receiving(f"{STAGING}/{new_key()}", prints.over(chunks)) as commit:
-        yield Arrival(prints.taken, commit)
+    prints, backend, created = Fingerprints(with_sha512=with_sha512), backends.current(), []
+
+    def store(target: str, digest: str) -> bool:
+        if is_new := commit(target, digest):
+            created.append(target)
+        return is_new
+
+    with backend.receiving(f"{STAGING}/{new_key()}", prints.over(chunks)) as commit:
+        yield Arrival(prints.taken, store)
+    for target in created:  # after the block: its temporary name is gone, which was part of its identity
+        if (identity := backend.identity(target)) is not None:
+            integrity.verified_files.add(prints.taken.sha256, identity)
 
 
 def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:

@@ -42,6 +42,19 @@ def test_what_is_kept_reads_back_and_is_one_object_however_often_it_comes(backen
     assert (b"".join(store.read(DIGEST)), keys()) == (DATA, [KEY])
 
 
+def test_a_file_that_came_in_whole_may_leave_without_another_look_until_somebody_writes_it():
+    with ingest.receive(in_chunks()) as arrival:
+        keep(arrival)
+    file = store.verified_file(DIGEST)
+    assert file is not None
+
+    file.path.touch()
+    assert store.verified_file(DIGEST) is None
+    with ingest.receive(in_chunks()) as arrival:  # what is there already is not what came
+        keep(arrival)
+    assert store.verified_file(DIGEST) is None
+
+
 def test_what_is_not_kept_is_gone(backend, keys):
     with ingest.receive(in_chunks()) as arrival:
         assert arrival.fingerprint.size == len(DATA)
