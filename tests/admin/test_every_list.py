@@ -15,7 +15,7 @@ from tests.admin import rows
 from tests.admin.lists import chosen, first, list_of, name_of, page_of
 from tests.admin.releases import git_rows, oci_rows, provider_rows, upstream_rows
 from tests.admin.test_export import export
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 SHELVES = (rows, provider_rows, oci_rows, upstream_rows, git_rows)

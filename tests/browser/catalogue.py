@@ -199,7 +199,7 @@ from apps.providers.docs import sources
 from tests.browser import origins, repositories
 from tests.browser.catalogue import HOSTILE
 from tests.house import scenario_locks, scenario_notify, scenario_policy
-from tests.upstream import mirrored
+from apps.contrib.mirror.tests import mirrored
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from apps.contrib.git.tests.conftest import module
 from tests import documents
 from tests.browser.conftest import ALICE, Watch, browsing, give_alice, look, sign_in
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_repositories import ENVIRONMENT
 from tests.builders.git_servers import ssh_key
 from tests.live import Live
-from tests.sources.conftest import module
 
 pytestmark = [
     pytest.mark.live,

@@ -6,9 +6,9 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.conftest import Watch, browsing, sign_in
+from tests.builders import misbehaving
+from tests.builders.misbehaving import HOST, Registry
 from tests.live import Live
-from tests.upstream import misbehaving
-from tests.upstream.misbehaving import HOST, Registry
 
 pytestmark = pytest.mark.live
 PLATFORMS = ("linux_amd64", "darwin_arm64")

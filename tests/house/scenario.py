@@ -24,7 +24,7 @@ from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import person
+from tests.cast import person
 from tests.house import (
     scenario_approval,
     scenario_attestations,
@@ -113,7 +113,7 @@ class World:
 
 
 def build():
-    """The cast of tests/conftest.py, with Dora as an owner everywhere."""
+    """The cast of tests/cast.py, with Dora as an owner everywhere."""
     spaces = {row: Namespace.objects.create(name=name, canonical=name, visibility=row) for row, name in NAMES.items()}
     users = {name: person(name) for name in ("alice", "bob", "charlie", "dora")}
     users["olga"] = person("olga", is_staff=True, is_superuser=True)

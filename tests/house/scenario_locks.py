@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.rows import LockRun, RunState, Schedule, SyncRun
-from tests.upstream import mirrored
+from apps.contrib.mirror.tests import mirrored
 
 HOST = "locks.registry.example"
 BLOCK = f'random = {{ source = "{HOST}/hashicorp/random" }}'

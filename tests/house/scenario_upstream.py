@@ -10,8 +10,8 @@ from apps.blobs import capabilities
 from apps.contrib.mirror import upstreams
 from apps.contrib.mirror.models import KeyState, UnsignedAllowance, Verdict
 from apps.contrib.mirror.rows import AlarmKind
+from apps.contrib.mirror.tests import mirrored, shelf
 from tests.house import scenario_locks, scenario_policy
-from tests.upstream import mirrored, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
 _PROVIDER = {"namespace": "acme", "type": "random", "version": "3.6.0"}

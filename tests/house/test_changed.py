@@ -10,7 +10,7 @@ from tests.rows import for_each_row
         ("apps/lib/constraints.py", "tests/lib", "tests/jobs"),
         ("apps/portal/search/page.py", "tests/portal/search", "tests/portal/people"),
         ("apps/jobs/claims.py", "tests/jobs", "tests/lib/test_constraints.py"),
-        ("apps/contrib/git/pages/connect.py", "tests/portal/sources", "tests/portal/people"),
+        ("apps/contrib/git/pages/connect.py", "apps/contrib/git/tests/pages", "tests/portal/people"),
         ("templates/portal/base.html", "tests/portal", "tests/jobs"),
         ("tests/oci/conftest.py", "tests/oci", "tests/jobs"),
         ("docs/oci.md", "tests/house", "tests/jobs"),

@@ -25,7 +25,7 @@ from registry_site.monitoring.clients import clients
 from registry_site.server import health, threads
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.startup import certificates
-from tests.conftest import BLOBS
+from tests.cast import BLOBS
 from tests.house import sources
 from tests.protocol.providers.cast import frozen_key
 from tests.sessions import in_browser

@@ -36,7 +36,7 @@ SHAPES = (
 )
 # What only looks like one: a first line of a private key with no key behind it, and what the log has to redact.
 OF_TESTS = {
-    "tests/api/upstream/test_upstreams.py": {"Private Key"},
+    "apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"},
     "tests/builders/archives.py": {"Private Key"},
     "tests/builders/canaries.py": {"Private Key", "JSON Web Token"},
     "tests/lib/archives/test_private_keys.py": {"Private Key"},
@@ -80,7 +80,7 @@ def test_the_tree_holds_no_secrets():
     found = {sources.name_of(path): kinds for path in paths if (kinds := secrets_in(path))}
 
     assert len(paths) > 1000
-    assert all(name.startswith("tests/") for name in OF_TESTS)
+    assert all("tests/" in name for name in OF_TESTS)
     assert found == OF_TESTS
 
 

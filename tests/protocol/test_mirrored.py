@@ -1,4 +1,4 @@
-"""Providers of other registries by the network mirror. What the room behind it does is tested in tests/upstream."""
+"""Providers of other registries by the network mirror. What the room behind it does is tested there."""
 
 import base64
 import json

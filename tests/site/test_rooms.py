@@ -15,6 +15,7 @@ from apps.accounts.access import connections
 from apps.accounts.models import Grant, Role
 from apps.blobs import store
 from apps.blobs.models import Blob, State
+from apps.contrib.mirror.tests import documented
 from apps.jobs import queues
 from apps.room import ALWAYS, Room, all_of, by_key, rooms
 from registry_site.rooms import INSTALLED_ROOMS, left_out
@@ -22,7 +23,6 @@ from tests.builders.connecting import connect_all
 from tests.house import sources
 from tests.programs import CHECKOUT
 from tests.rows import for_each_row
-from tests.upstream import documented
 
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
 # Contributions that are no names below the room.

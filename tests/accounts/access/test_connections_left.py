@@ -29,7 +29,7 @@ from tests.builders.connecting import (
     own,
     suspended,
 )
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 ALL = sorted(KINDS)

@@ -10,7 +10,7 @@ from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import RoleRequired
-from tests.programs import CHECKOUT
+from tests.house.sources import python_files
 from tests.rows import for_each_row
 
 # Verbs that give power over people, change who may publish, or cannot be undone (docs/maintain/rules.md).
@@ -56,5 +56,5 @@ def test_a_service_account_is_refused_and_the_audit_has_it(db, verb, act):
 
 
 def test_the_list_has_every_verb_that_is_marked():
-    marked = sum(len(MARKED.findall(path.read_text())) for path in (CHECKOUT / "apps").rglob("*.py"))
+    marked = sum(len(MARKED.findall(path.read_text())) for path in python_files("apps"))
     assert marked == len(VERBS)

@@ -9,7 +9,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.builders.connecting import KINDS, REPOSITORY, connect_all
 from tests.builders.held import key_row
-from tests.conftest import person
+from tests.cast import person
 
 URL = "/api/v1/namespaces/acme"
 JSON = "application/json"

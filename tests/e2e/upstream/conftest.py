@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from apps.portal.snippets import mirror_snippets
+from tests.builders import misbehaving
 from tests.builders.keys import signing_key
+from tests.builders.misbehaving import Registry
 from tests.e2e.providers import Depot, configure
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 from tests.needs import CLIENTS
-from tests.upstream import misbehaving
-from tests.upstream.misbehaving import Registry
 
 ORIGIN = "registry.origin.example"  # as addresses name it; it resolves nowhere
 

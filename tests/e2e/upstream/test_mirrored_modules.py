@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from tests.builders import misbehaving
 from tests.builders.git_servers import Site
 from tests.e2e.providers import said_by
 from tests.e2e.upstream.conftest import mirror_of
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 from tests.needs import CLIENTS
-from tests.upstream import misbehaving
 
 pytestmark = pytest.mark.live
 ADDRESS = "acme/vpc/aws"

@@ -10,11 +10,11 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
+from tests.builders import faults
+from tests.builders.misbehaving import Registry
 from tests.e2e.providers import require, said_by
 from tests.e2e.upstream.conftest import mirror_of
 from tests.e2e.workspace import Workspace
-from tests.upstream import faults
-from tests.upstream.misbehaving import Registry
 
 pytestmark = pytest.mark.live
 

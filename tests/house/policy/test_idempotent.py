@@ -20,14 +20,14 @@ ELSEWHERE = {
     "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
-    "post_repository_host_keys": "tests/api/sources",
+    "post_repository_host_keys": "apps/contrib/git/tests/api",
     "post_trusted_publishing_token": "tests/accounts/identity/trusted",
     "put_provider_signature": "tests/providers/signatures",
 }
 # The scene leaves them nothing to do, so the second answer equals the first; their own tests repeat them.
 NOTHING_TO_DO = {
     "post_cleanup_apply": "tests/releases/test_cleanup.py",
-    "post_lock": "tests/upstream/test_lock_api.py",
+    "post_lock": "apps/contrib/mirror/tests/test_lock_api.py",
 }
 
 

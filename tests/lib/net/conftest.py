@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from apps.contrib.mirror.tests.conftest import LOOPBACK, registry, tls_registry
 from apps.lib.net import fetching
-from tests.upstream.conftest import LOOPBACK, registry, tls_registry
-from tests.upstream.proxying import Proxy, proxying
+from tests.builders.proxying import Proxy, proxying
 
 __all__ = ["registry", "tls_registry"]  # fixtures
 LIMITS = fetching.Limits(

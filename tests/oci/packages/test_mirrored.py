@@ -1,4 +1,4 @@
-"""Providers of other registries as an OCI mirror. What the room behind it does is tested in tests/upstream."""
+"""Providers of other registries as an OCI mirror. What the room behind it does is tested there."""
 
 import time
 from typing import Any

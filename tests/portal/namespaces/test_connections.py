@@ -6,7 +6,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role, Team
 from apps.accounts.people import teams
 from tests.builders.connecting import KINDS, PUBLISHER, REPOSITORY, WEBHOOK, connect_all, hand_over, own, suspended
-from tests.conftest import person
+from tests.cast import person
 
 URL = "/namespaces/acme"
 

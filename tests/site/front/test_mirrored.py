@@ -13,11 +13,11 @@ from apps.contrib.mirror import uses
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.open_links import fetchable
 from apps.contrib.mirror.rows import Effect, PolicyException, PolicyRule
+from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.lib.mirrored import HostedProvider, PackageLink
 from registry_site.front.archives import SMALL_BYTES
 from registry_site.server.connections import PATHSEND
 from tests.site.front.asking import as_django_says
-from tests.upstream.shelf import add_package, add_upstream, add_version
 
 
 @pytest.fixture
