@@ -10,6 +10,7 @@ from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import RoleRequired
+from tests import rooms
 from tests.house.sources import python_files
 from tests.rows import for_each_row
 
@@ -34,11 +35,7 @@ VERBS = {
     "accounts.people.teams.set_manager": "change the members of a team",
     "releases.lifecycle.messages.notify_users": "notify users",
     "releases.lifecycle.purging.purge": "purge a version",
-    "contrib.git.connecting.change": "change repositories",
-    "contrib.git.connecting.connect": "connect repositories",
-    "contrib.git.connecting.renew_hook_secret": "renew the secrets of webhooks",
-    "contrib.git.connecting.trust_host_keys": "trust host keys",
-    "contrib.git.host_scanning.ask": "read host keys",
+    **rooms.rows("PEOPLE_ONLY"),
 }
 MARKED = re.compile(r"^@people_only\(", re.MULTILINE)
 

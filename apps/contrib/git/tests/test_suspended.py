@@ -28,7 +28,7 @@ from apps.lib.errors import Conflict
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
 from tests.builders.approving import ask_for_approval
-from tests.builders.connecting import REPOSITORY, hand_over
+from tests.builders.connecting import hand_over
 from tests.builders.git_servers import Repository
 from tests.cast import person
 from tests.sessions import in_browser
@@ -39,7 +39,7 @@ def waiting_jobs():
 
 
 def confirm(git, acme, alice):
-    connections.confirm(namespace=acme, kind=REPOSITORY, number=git.repository.pk, actor=Viewer(alice))
+    connections.confirm(namespace=acme, kind="git-repository", number=git.repository.pk, actor=Viewer(alice))
 
 
 @pytest.mark.both
@@ -111,7 +111,7 @@ def test_its_webhook_is_refused_with_the_reason_and_counts_once_it_is_confirmed(
     assert not Job.objects.exists()
     assert send(repository, Hook.recorded("github_push_tag")).status_code == 401, "strangers read nothing of it"
 
-    connections.confirm(namespace=acme, kind=REPOSITORY, number=repository.pk, actor=Viewer(alice))
+    connections.confirm(namespace=acme, kind="git-repository", number=repository.pk, actor=Viewer(alice))
     assert send(repository, hook).status_code == 200, "it was no replay"
 
 

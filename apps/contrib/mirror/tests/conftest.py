@@ -1,18 +1,17 @@
 """What tests of mirrored providers may ask for. Each part adds its own fixtures in its own module."""
 
-from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import ip_network
 
 import pytest
 
-from apps.contrib.mirror import breaker, requesting
 from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.tests.house import begin_anew_with_registries
 from registry_site.server import health as parts
-from tests.builders import misbehaving
 from tests.builders.misbehaving import Registry
+from tests.lib.net.conftest import LOOPBACK, registry, tls_registry
+from tests.site.front.conftest import process
 
-LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+__all__ = ["process", "registry", "tls_registry"]  # fixtures
 
 
 @pytest.fixture
@@ -24,23 +23,7 @@ def allow_loopback(settings) -> None:
 @pytest.fixture(autouse=True)
 def as_a_fresh_process(monkeypatch) -> None:
     """No pause before another try, and no breaker open from another test."""
-    monkeypatch.setattr(requesting, "PAUSES", (0.0, 0.0))
-    breaker.hosts.clear()
-    breaker._leases().clear()
-
-
-@pytest.fixture
-def registry() -> Iterator[Registry]:
-    """A registry over plain http, without providers: see misbehaving.py."""
-    with misbehaving.running() as started:
-        yield started
-
-
-@pytest.fixture
-def tls_registry(tmp_path) -> Iterator[Registry]:
-    """The same over https, with a certificate of a private authority."""
-    with misbehaving.running(tls=tmp_path) as started:
-        yield started
+    begin_anew_with_registries(monkeypatch)
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Dora connects a module of another registry by its address."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
 
@@ -7,8 +9,7 @@ from apps.accounts.models import User
 from apps.contrib.git import connecting, hooks, previewing
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.tests.conftest import Git, work_off
-from apps.contrib.git.tests.registry.conftest import ADDRESS, FULL
-from apps.contrib.mirror.models import Upstream
+from apps.contrib.git.tests.registry.conftest import ADDRESS, FULL, Upstream
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.origin import other_registries
 from tests.builders.misbehaving import HOST, Registry
@@ -42,13 +43,13 @@ def test_what_cannot_be_mirrored_is_refused(url, more, error, text, connect_modu
     assert not GitRepository.objects.exists()
 
 
-def test_a_registry_at_a_private_address_is_connected_as_operators_mirror_it(connect_module, other: Upstream):
+def test_a_registry_at_a_private_address_is_connected_as_operators_mirror_it(connect_module, other: Any):
     Upstream.objects.update(host="10.0.0.5")
 
     assert connect_module("10.0.0.5/acme/vpc/aws").repository.url == "https://10.0.0.5/acme/vpc/aws"
 
 
-def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: Upstream):
+def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: Any):
     Upstream.objects.update(visibility="private")
     with pytest.raises(NotFound, match="mirrors no registry"):
         connect_module()

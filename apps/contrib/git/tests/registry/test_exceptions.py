@@ -14,9 +14,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.contrib.git import places
 from apps.contrib.git.tests.conftest import Git
-from apps.contrib.git.tests.registry.conftest import days_ago, listed_again, published, rule
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import PolicyException
+from apps.contrib.git.tests.registry.conftest import PolicyException, Upstream, days_ago, listed_again, published, rule
 from tests.builders.catalogue import Module
 from tests.builders.misbehaving import HOST
 from tests.rows import for_each_row
@@ -41,7 +39,7 @@ def allow(tofu: Any, olga: User) -> Allow:
 
 
 @pytest.fixture
-def denied(mirrored: Git, other: Upstream) -> Git:
+def denied(mirrored: Git, other: Any) -> Git:
     """Listed, and kept back by a rule."""
     rule(other, "deny")
     assert mirrored.sync() == {"1.0.0": "ignored", "1.1.0": "ignored"}
@@ -103,7 +101,7 @@ def test_one_that_ended_lets_nothing_through_and_what_was_published_stays(column
     assert denied.retry("1.0.0")["1.0.0"] == "ignored"
 
 
-def test_it_is_for_one_module_of_one_registry(denied: Git, other: Upstream):
+def test_it_is_for_one_module_of_one_registry(denied: Git, other: Any):
     elsewhere = Upstream.objects.create(host="registry.elsewhere.example", is_enabled=True)
     until = timezone.now() + timedelta(days=7)
     for upstream, module in ((elsewhere, "acme/vpc/aws"), (other, "acme/vpc/google")):

@@ -13,9 +13,7 @@ from apps.contrib.git import locations_away, registry_places
 from apps.contrib.git.models import Tag
 from apps.contrib.git.remote import refs
 from apps.contrib.git.tests.conftest import Git, module
-from apps.contrib.git.tests.registry.conftest import listed_again, published
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import PolicyException
+from apps.contrib.git.tests.registry.conftest import PolicyException, listed_again, published
 from apps.releases.models import Release
 from tests.builders import faults
 from tests.builders.catalogue import Module
@@ -61,9 +59,7 @@ def test_a_location_that_changes_and_a_version_that_vanishes_are_alarms_and_the_
     assert len(published()) == 2
 
 
-def test_a_version_that_moves_before_it_is_published_never_is(
-    mirrored: Git, other: Upstream, code: Repository, site: Site
-):
+def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, other, code: Repository, site: Site):
     # Its commit is pinned, and the fetch fails.
     site.answer = lambda path: (503, {}, b"") if path.endswith("git-upload-pack") and "service" not in path else None
     assert mirrored.sync(["1.0.0"]) == {"1.0.0": "waiting", "1.1.0": "ignored"}

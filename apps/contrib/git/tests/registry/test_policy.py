@@ -5,8 +5,7 @@ import pytest
 from apps.contrib.git import previewing, syncing, tasks
 from apps.contrib.git.models import Tag
 from apps.contrib.git.tests.conftest import Git, module, work_off
-from apps.contrib.git.tests.registry.conftest import days_ago, listed_again, made_older, published, rule
-from apps.contrib.mirror.models import Upstream
+from apps.contrib.git.tests.registry.conftest import Upstream, days_ago, listed_again, made_older, published, rule
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
@@ -24,7 +23,7 @@ def newest(code: Repository, listed: Module) -> str:
     return "1.2.0"
 
 
-def test_a_denied_version_is_ignored_with_the_rule_as_reason(mirrored: Git, other: Upstream):
+def test_a_denied_version_is_ignored_with_the_rule_as_reason(mirrored: Git, other):
     rule(other, "deny", versions=">= 1.1.0", reason="It is broken")
 
     assert mirrored.sync() == {"1.0.0": "published", "1.1.0": "ignored"}
@@ -36,7 +35,7 @@ def test_a_denied_version_is_ignored_with_the_rule_as_reason(mirrored: Git, othe
 
 @pytest.mark.slow
 def test_a_rule_that_ends_has_the_version_published_at_the_next_poll_and_a_later_one_takes_no_release_back(
-    mirrored: Git, other: Upstream
+    mirrored: Git, other
 ):
     found = rule(other, "deny", "*/vpc")
     assert mirrored.sync() == {"1.0.0": "ignored", "1.1.0": "ignored"}
@@ -49,7 +48,7 @@ def test_a_rule_that_ends_has_the_version_published_at_the_next_poll_and_a_later
 
 @pytest.mark.slow
 def test_what_the_first_list_has_is_old_and_other_versions_cool_down_from_their_date_or_when_they_were_seen(
-    mirrored: Git, other: Upstream, listed: Module, newest: str
+    mirrored: Git, other, listed: Module, newest: str
 ):
     other.cooldown_days = 3
     other.save()
@@ -70,7 +69,7 @@ def test_what_the_first_list_has_is_old_and_other_versions_cool_down_from_their_
     assert listed_again(mirrored)[newest] == "published"
 
 
-def test_a_retry_does_not_pass_the_cool_down(mirrored: Git, other: Upstream, listed: Module, registry: Registry):
+def test_a_retry_does_not_pass_the_cool_down(mirrored: Git, other, listed: Module, registry: Registry):
     other.cooldown_days = 3
     other.save()
     listed.more = {"1.1.0": {"published_at": days_ago(1)}}
@@ -82,7 +81,7 @@ def test_a_retry_does_not_pass_the_cool_down(mirrored: Git, other: Upstream, lis
     assert list(published()) == ["1.0.0"]
 
 
-def test_a_rule_between_listing_and_fetching_counts(mirrored: Git, other: Upstream):
+def test_a_rule_between_listing_and_fetching_counts(mirrored: Git, other):
     syncing.sync(repository=mirrored.repository, actor=mirrored.actor)
     tasks.run_here(Job.objects.get(kind=syncing.JOB).pk)
     rule(other, "deny")
@@ -92,9 +91,7 @@ def test_a_rule_between_listing_and_fetching_counts(mirrored: Git, other: Upstre
     assert not Release.objects.exists()
 
 
-def test_rules_for_signed_providers_refuse_modules_and_those_for_platforms_and_advisories_do_not(
-    mirrored: Git, other: Upstream
-):
+def test_rules_for_signed_providers_refuse_modules_and_those_for_platforms_and_advisories_do_not(mirrored: Git, other):
     rule(other, "deny", platforms=["linux_amd64"])
     rule(other, "deny", advisories_only=True)
     assert mirrored.sync(["1.0.0"]) == {"1.0.0": "published", "1.1.0": "ignored"}
@@ -124,7 +121,7 @@ def previewed(git: Git) -> dict[str, tuple[str, str, bool]]:
     return {row["tag"]: (row["verdict"], row["code"], row["is_checked"]) for row in rows}
 
 
-def test_the_preview_says_what_policy_holds_back(mirrored: Git, other: Upstream):
+def test_the_preview_says_what_policy_holds_back(mirrored: Git, other):
     rule(other, "deny", versions="1.0.0")
     previewing.ask(repository=mirrored.repository, actor=mirrored.actor)
     work_off()
@@ -139,7 +136,7 @@ def test_the_preview_says_what_policy_holds_back(mirrored: Git, other: Upstream)
 
 @for_each_row("column", ["is_sealed", "terraform_only"])
 def test_a_registry_that_was_sealed_or_is_for_terraform_alone_is_not_asked(
-    column: str, mirrored: Git, other: Upstream, registry: Registry, connect_module
+    column: str, mirrored: Git, other, registry: Registry, connect_module
 ):
     Upstream.objects.update(**{column: True})
     mirrored.sync()

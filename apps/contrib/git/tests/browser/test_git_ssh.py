@@ -22,7 +22,7 @@ pytestmark = [
     pytest.mark.timeout(600),
 ]
 SPACE, NAME = "harbour", "acme/terraform-aws-vpc"
-HOOK_IS_RUN_BY = "tests/e2e/test_git.py::test_a_push_to_a_plain_git_server_is_published_within_seconds"
+HOOK_IS_RUN_BY = "apps/contrib/git/tests/e2e/test_git.py::test_a_push_to_a_plain_git_server_is_published_within_seconds"
 PATIENT = 120_000
 
 

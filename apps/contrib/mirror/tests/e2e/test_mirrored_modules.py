@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from apps.contrib.mirror.tests.e2e.conftest import mirror_of
 from tests.builders import misbehaving
 from tests.builders.git_servers import Site
 from tests.e2e.providers import said_by
-from tests.e2e.upstream.conftest import mirror_of
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 from tests.needs import CLIENTS

@@ -15,7 +15,7 @@ from tests.e2e.workspace import Workspace
 from tests.needs import CLIENTS
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
-HERE = "tests/e2e/test_git.py::"
+HERE = "apps/contrib/git/tests/e2e/test_git.py::"
 PAGE = "docs/git.md"
 NAME = "acme/terraform-aws-vpc"
 SPACE = "grown"  # in the place of acme, which has releases for other pages

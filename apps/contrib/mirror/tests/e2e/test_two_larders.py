@@ -7,9 +7,9 @@ from contextlib import contextmanager
 
 import pytest
 
+from apps.contrib.mirror.tests.e2e.conftest import ORIGIN, mirror_of
 from bench.trees import descendants
 from tests.e2e.providers import download, lock_of, require, said_by
-from tests.e2e.upstream.conftest import ORIGIN, mirror_of
 from tests.e2e.workspace import access_lines, said
 
 pytestmark = pytest.mark.live

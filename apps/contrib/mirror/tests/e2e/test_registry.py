@@ -10,10 +10,10 @@ from subprocess import CompletedProcess
 import httpx
 import pytest
 
+from apps.contrib.mirror.tests.e2e.conftest import mirror_of
 from tests.builders import faults
 from tests.builders.misbehaving import Registry
 from tests.e2e.providers import require, said_by
-from tests.e2e.upstream.conftest import mirror_of
 from tests.e2e.workspace import Workspace
 
 pytestmark = pytest.mark.live

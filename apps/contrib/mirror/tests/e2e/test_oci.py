@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from apps.contrib.mirror.tests.e2e.conftest import ORIGIN
 from tests.e2e.oci.clients import NotHere, Tofu, digest_of
 from tests.e2e.oci.programs import Program
 from tests.e2e.providers import configure, download, lock_of, require, said_by
-from tests.e2e.upstream.conftest import ORIGIN
 from tests.e2e.workspace import Workspace
 from tests.needs import needs
 

@@ -15,8 +15,8 @@ from apps.releases.models import Release
 RULES = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}]
 
 
-def fill(namespace: Namespace, admin: User, hostile: str) -> list[int]:
-    """The numbers: of one with a tag of each verdict, and of three drafts: with tags, failed, and with many tags."""
+def fill(namespace: Namespace, admin: User, hostile: str) -> dict[str, list[int]]:
+    """Return the numbers of one with a tag of each verdict, and of three drafts: with tags, failed, with many tags."""
     published = _connect(namespace, admin, "published")
     now = timezone.now()
     for number, verdict in enumerate(Verdict.values):
@@ -37,7 +37,7 @@ def fill(namespace: Namespace, admin: User, hostile: str) -> list[int]:
     _look(refused, state="failed", failure={"code": "unauthorized", "text": hostile, "hint": hostile})
     large = _connect(namespace, admin, "large")
     _look(large, state="done", refs=[f"{name}/v1.{minor}.0" for name in names for minor in range(100)], names=names)
-    return [published.pk, planned.pk, refused.pk, large.pk]
+    return {"git": [published.pk, planned.pk, refused.pk, large.pk]}
 
 
 def _connect(namespace: Namespace, admin: User, name: str) -> GitRepository:

@@ -5,6 +5,7 @@ import json
 
 from django.utils import timezone
 
+from apps.accounts.access.gate import Viewer
 from apps.contrib.git import connecting, hooks
 from apps.contrib.git.models import GitRepository, Tag, Verdict
 
@@ -15,7 +16,8 @@ PING = json.dumps({"repository": {"full_name": "acme/vpc"}, "zen": "Keep it smal
 _JSON = "application/json"
 
 
-def place(namespace, owner):
+def place(namespace, users):
+    owner = Viewer(users["dora"])
     made = connecting.connect(namespace=namespace, actor=owner, url="https://github.com/acme/vpc", rules=RULES)
     row, now, hook_id = made.repository, timezone.now(), f"hook-of-{namespace.name}"
     GitRepository.objects.filter(pk=row.pk).update(

@@ -83,7 +83,7 @@ def test_without_a_token_the_client_is_refused(live: Live, shelf: Shelf) -> None
 
 @pytest.mark.needs("curl")
 def test_the_command_of_the_page_lists_the_tools(live: Live, shelf: Shelf, tmp_path: Path) -> None:
-    test = "tests/e2e/test_assistants.py::test_the_command_of_the_page_lists_the_tools"
+    test = "apps/contrib/assistants/tests/e2e/test_assistants.py::test_the_command_of_the_page_lists_the_tools"
     [fence] = documents.run_by(test)
     command = fence.text.replace("https://registry.example.com", live.url)
     environment = {**live.environment, "LARDER_TOKEN": shelf.read, "CURL_CA_BUNDLE": str(live.ca_bundle)}

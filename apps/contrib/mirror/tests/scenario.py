@@ -10,8 +10,7 @@ from apps.blobs import capabilities
 from apps.contrib.mirror import upstreams
 from apps.contrib.mirror.models import KeyState, UnsignedAllowance, Verdict
 from apps.contrib.mirror.rows import AlarmKind
-from apps.contrib.mirror.tests import mirrored, shelf
-from tests.house import scenario_locks, scenario_policy
+from apps.contrib.mirror.tests import mirrored, scenario_locks, scenario_policy, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}
 _PROVIDER = {"namespace": "acme", "type": "random", "version": "3.6.0"}
@@ -27,7 +26,8 @@ NOWHERE: dict[str, Any] = {
 }
 
 
-def place(namespace, operator):
+def place(namespace, users):
+    operator = users["olga"]
     host = f"{namespace.name}.registry.example"
     row = upstreams.change(host, actor=Viewer(operator), enabled=True, cooldown_days=0, visibility=namespace.visibility)
     provider = mirrored.provider(row, "cooks/spice", ("1.0.0",))
@@ -65,7 +65,7 @@ FORM = {
     "quota_gb": "1.5",
     "evict_days": 0,
 }
-BODIES: dict[tuple[str, str], Any] = {
+_BODIES: dict[tuple[str, str], Any] = {
     **scenario_policy.BODIES,
     **scenario_locks.BODIES,
     ("api:upstream", "PUT"): _json(enabled=True, cooldown_days=7),
@@ -81,3 +81,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("portal:mirror-unsigned", "POST"): {"data": {"namespace": "bakers", "reason": REASON}},
     ("portal:mirror-unsigned-withdraw", "POST"): {"data": {"reason": REASON}},
 }
+
+
+def bodies():
+    return _BODIES

@@ -2,9 +2,9 @@
 
 import pytest
 
+from apps.contrib.mirror.tests.e2e.conftest import mirror_of
 from tests import documents
 from tests.e2e.providers import configure, require, said_by
-from tests.e2e.upstream.conftest import mirror_of
 from tests.e2e.workspace import Workspace
 from tests.needs import CLIENTS
 
