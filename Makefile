@@ -6,10 +6,10 @@ PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup 
 PYTEST := $(BIN)/pytest $(PARALLEL)
 # What depends on Python itself: what reads bytes, talks to child processes, starts and stops. What a database decides does
 # not, nor a whole Larder for each room: those marked `python` stand for starting, stopping, signing and a worker's end.
-PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site -m "python or not (both or live or matrix)"
+PYTHON_TESTS := tests/lib tests/modules tests/signing tests/site $(wildcard apps/contrib/*/tests/remote) -m "python or not (both or live or matrix)"
 PYTHONS := python3.11 python3.12 python3.13 python3.14
 # Whatever drives a whole Larder, but for what is about one machine: its start, its supervisor, its folders.
-FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing
+FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing $(wildcard $(foreach part,browser e2e,apps/contrib/*/tests/$(part)))
 # What `make test` has. `make test-all` runs DAY on SQLite and BOTH on PostgreSQL: tables of every route run there alone.
 QUICK := smoke or not (live or matrix or slow or nightly)
 DAY := not (nightly or (matrix and both))

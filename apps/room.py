@@ -46,10 +46,10 @@ class MenuEntry:
 
 
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
-# the people and namespaces that they belong to.
+# the people and namespaces that they belong to. Its jobs go to the workers that may go out.
 ALWAYS = {
     *("sealed_columns", "created_by_tokens", "connections", "known_secrets", "namespace_contents", "namespace_endings"),
-    *("blob_references", "manifest_references", "purges", "stored_bytes", "job_targets"),
+    *("blob_references", "manifest_references", "purges", "stored_bytes", "job_targets", "queues"),
 }
 
 
@@ -69,6 +69,8 @@ class Room(AppConfig):
     periodic_tasks: Mapping[str, Mapping[str, Any]] = {}
     # Start the background writers of a process that answers requests.
     starts: Names = ()
+    # Names of tasks by the queue that they go to.
+    queues: Mapping[str, Names] = {}
     # Queues that need a worker only while one of these functions says so.
     queue_needs: Mapping[str, Name] = {}
     # `targets.Source` by the kinds of jobs.
@@ -102,6 +104,8 @@ class Room(AppConfig):
     search_refreshers: Mapping[str, Name] = {}
 
     # --- Operators
+    # The help: topic of a page -> where docs/ has it.
+    help_topics: Mapping[str, str] = {}
     # The title of a group in the admin, and its models.
     admin_lists: tuple[str, Names] = ("", ())
     # Tiles of what must be looked at: the model, what returns its rows, and the query of the list that shows them.

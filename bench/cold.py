@@ -16,13 +16,13 @@ from pathlib import Path
 from bench import references
 from bench.larder import Bench
 from bench.report import Figure
+from tests.builders import faults, misbehaving
+from tests.builders.faults import Answer
 from tests.builders.keys import signing_key
+from tests.builders.misbehaving import MISSING, Registry, Request
 from tests.e2e.providers import configure
 from tests.e2e.workspace import Workspace
 from tests.live import Live, start_live
-from tests.upstream import faults, misbehaving
-from tests.upstream.faults import Answer
-from tests.upstream.misbehaving import MISSING, Registry, Request
 
 HOST, NAMESPACE, VERSION = "cold.bench.example", "bench", "1.0.0"
 CLIENTS = ("tofu", "terraform")

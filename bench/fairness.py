@@ -18,10 +18,10 @@ import httpx
 from bench.larder import Bench
 from bench.report import Figure
 from tests import postgres
+from tests.builders import misbehaving
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
-from tests.upstream import misbehaving
 
 TAGS, UPLOADS, REPORTERS = 2_000, 10, 2
 HOST, PROVIDERS, VERSIONS = "sync.bench.example", 50, 10

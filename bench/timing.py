@@ -29,7 +29,7 @@ from django.test.utils import get_runner, override_settings, setup_test_environm
 from apps.accounts.access.gate import Viewer  # noqa: E402
 from apps.accounts.identity import tokens  # noqa: E402
 from apps.accounts.models import Scope, User  # noqa: E402
-from tests.conftest import person  # noqa: E402
+from tests.cast import person  # noqa: E402
 from tests.house import scenario  # noqa: E402
 
 ARGON2 = ["django.contrib.auth.hashers.Argon2PasswordHasher"]

@@ -24,13 +24,13 @@ from bench import cold, providers, references, trees
 from bench.larder import Bench
 from bench.publishing import latencies, p99
 from bench.report import Figure
+from tests.builders import faults, misbehaving
 from tests.builders.archives import module_zip
 from tests.builders.keys import TestKey, signing_key
 from tests.builders.providers import dist, manifest, sums
 from tests.e2e.providers import Depot, configure
 from tests.e2e.workspace import Workspace
 from tests.live import Live, start_live
-from tests.upstream import faults, misbehaving
 
 HOST, HANGING = "registry.bench.example", "hanging.bench.example"
 OWN = "127.0.0.1"  # under which the mirror has our own

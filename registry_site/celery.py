@@ -66,7 +66,7 @@ app.set_default()
 app.conf.update(
     broker_settings(settings.BROKER_URL, settings.DATA_DIR, is_signing_alone=settings.WORKER_QUEUES == ["sign"]),
     task_default_queue="check",
-    task_routes={name: {"queue": queue} for queue, names in queues.ROUTES.items() for name in names},
+    task_routes=lambda name, *_, **__: {"queue": queues.queue_of(name)},
     accept_content=["json"],
     task_serializer="json",
     task_ignore_result=True,

@@ -44,6 +44,7 @@ def connect() -> None:
     pipeline.afterwards = room.all_of("after_publication")
     indexing.refreshers = dict(room.by_key("search_refreshers"))
     turns.refills = dict(room.by_key("job_refills"))
+    queues.of_rooms = tuple((queue, names) for one in room.rooms("queues") for queue, names in one.queues.items())
     queues.is_needed = tuple(room.by_key("queue_needs"))
     queue.asked_again = _tell_of_retry
     targets.sources = {kind: source for part in room.all_of("job_targets") for kind, source in part.items()}

@@ -14,17 +14,6 @@ import grimp
 from tests.programs import CHECKOUT
 
 EDGES = ("admin_base", "api", "contrib", "oci", "portal", "protocol")
-# Where the tests of the rooms in apps/contrib are.
-OF_ROOMS = {
-    ("contrib", "git", "pages"): ("portal", "sources"),
-    ("contrib", "git", "api"): ("api", "sources"),
-    ("contrib", "git", "remote"): ("lib", "git"),
-    ("contrib", "git"): ("sources",),
-    ("contrib", "mirror", "pages"): ("portal", "upstream"),
-    ("contrib", "mirror", "api"): ("api", "upstream"),
-    ("contrib", "mirror"): ("upstream",),
-    ("contrib", "assistants"): ("assistants",),
-}
 LISTS = ("urls", "wiring")  # import all views: what they reach says nothing
 
 
@@ -39,11 +28,9 @@ def changed_files(base: str) -> set[str]:
 
 def folder_of(*parts: str) -> str:
     """The deepest folder of tests that mirrors these folders; those of `registry_site` are in tests/site."""
-    for room, folder in OF_ROOMS.items():
-        if parts[: len(room)] == room:
-            parts = (*folder, *parts[len(room) :])
-            break
-    found = [Path("tests", *parts[:length]) for length in range(len(parts), 0, -1)]
+    room = Path("apps", *parts[:2], "tests")  # of one in apps/contrib
+    found = [room.joinpath(*parts[2:length]) for length in range(len(parts), 1, -1)]
+    found += [Path("tests", *parts[:length]) for length in range(len(parts), 0, -1)]
     return next((str(folder) for folder in found if (CHECKOUT / folder).is_dir()), "tests/house")
 
 
@@ -53,7 +40,7 @@ def reached_by(files: set[str]) -> Iterator[str]:
     reached = changed.union(*(graph.find_downstream_modules(module) for module in changed))
     for module in reached:
         top, *parts = module.split(".")
-        if top == "tests":
+        if "tests" in (top, *parts[2:3]):
             name = parts[-1] if parts else ""
             if name.startswith("test_"):
                 yield f"{module.replace('.', '/')}.py"
@@ -64,7 +51,7 @@ def reached_by(files: set[str]) -> Iterator[str]:
     for file in files:  # templates, styles, documents
         top, *parts = file.split("/")
         if not file.endswith(".py"):
-            yield folder_of(*parts) if top == "templates" else "tests/house"
+            yield folder_of(*parts) if top in ("apps", "templates") else "tests/house"
 
 
 def smallest(names: Iterator[str]) -> list[str]:

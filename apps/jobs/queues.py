@@ -1,4 +1,4 @@
-"""Which queues there are, what they carry, which need a worker now. registry_site/wiring.py fills in `is_needed`."""
+"""Which queues there are, what they carry, which need a worker now. registry_site/wiring.py fills in the rest."""
 
 from collections.abc import Callable
 from fnmatch import fnmatch
@@ -16,13 +16,11 @@ QUEUES = {
 ROUTES = {
     SIGN: ("make-signing-key", "sign-release", "make-signature", "make-statement-key", "state-release"),
     "notify": ("notify.*", "audit.record_head"),
-    "upstream": (
-        *("fetch-upstream-*", "lock-providers", "sync-upstream"),
-        *("list-git-tags", "publish-git-tag", "preview-git", "scan-host-keys"),
-    ),
 }
+# Those of the rooms, which say as well whether a queue of theirs needs a worker now. That is asked at each look at the
+# workers: one indexed query each.
+of_rooms: tuple[tuple[str, tuple[str, ...]], ...] = ()
 _ALWAYS_NEEDED = ("check", SIGN, "notify")
-# Of the others the rooms say whether they need one now. Asked at each look at the workers: one indexed query each.
 is_needed: tuple[tuple[str, Callable[[], bool]], ...] = ()
 
 
@@ -37,5 +35,6 @@ def _is_needed_by_a_room(name: str) -> bool:
 
 def queue_of(kind: str) -> str:
     """Return the queue of a task."""
-    found = (queue for queue, names in ROUTES.items() if any(fnmatch(kind, name) for name in names))
+    routes = (*ROUTES.items(), *of_rooms)
+    found = (queue for queue, names in routes if any(fnmatch(kind, name) for name in names))
     return next(found, "check")

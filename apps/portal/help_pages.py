@@ -77,7 +77,7 @@ def how_to(request: HttpRequest) -> HttpResponse:
         "renovate": client_setup.renovate(),
         "proxy": client_setup.proxy(),
         "ask_discovery": client_setup.ask_discovery(),
-        "assistants": client_setup.assistants() if settings.MCP else None,
+        "assistants": client_setup.assistants(),
         "authority": client_setup.own_authority(),
         "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
         **_for_reader(request, viewer),

@@ -17,7 +17,7 @@ from apps.lib.errors import NotFound
 from apps.modules import lifecycle, publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import reserving
-from tests.conftest import person
+from tests.cast import person
 from tests.oci.uploading import Uploader, sha256
 
 URL = "/api/v1/namespaces/acme"

@@ -10,15 +10,15 @@ from apps.accounts.models import Grant, Invitation, Namespace, Team, User
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
-from tests import pages
+from tests import pages, rooms
 from tests.admin import rows
 from tests.admin.lists import chosen, first, list_of, name_of, page_of
-from tests.admin.releases import git_rows, oci_rows, provider_rows, upstream_rows
+from tests.admin.releases import oci_rows, provider_rows
 from tests.admin.test_export import export
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
-SHELVES = (rows, provider_rows, oci_rows, upstream_rows, git_rows)
+SHELVES = (rows, provider_rows, oci_rows, *rooms.modules("admin_rows"))
 EDITED = (Namespace, Team, Grant, User, Invitation)
 LISTED = [(shelf, model) for shelf in SHELVES for model in shelf.LISTED]
 # What a person types or a scanner sends: each is asked of every list, with and without a search box.

@@ -13,23 +13,23 @@ from apps.admin_base import listing
 from apps.artifacts.models import Manifest
 from apps.audit.models import AuditEvent
 from apps.blobs.models import Blob
-from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
 from bench.lists import WORDS, scans
+from tests import rooms
 from tests.admin import rows
 from tests.admin.lists import list_of
 from tests.rows import for_each_row
 
 LARGE = (
     *(Release, ModuleVersion, Module, SearchDoc, Package, ProviderVersion, AuditEvent, Blob, DownloadCount),
-    *(UpstreamVersion, UpstreamPackage),
+    *rooms.rows("LARGE"),
 )
 TABLES = {model._meta.db_table: 1_000_000 for model in LARGE}
 # Providers and keys are few, and SQLite begins some joins with them.
-FEW = (Provider, SigningKey, Upstream, UpstreamProvider, KeyPin)
+FEW = (Provider, SigningKey, *rooms.rows("FEW"))
 EVERY = {model._meta.db_table: 1_000_000 for model in apps.get_models() if model not in FEW}
 SORTS = re.compile("USE TEMP B-TREE FOR ORDER BY")
 

@@ -17,7 +17,7 @@ from apps.audit.recorder import record
 from apps.signing import fingerprints
 from registry_site.admin import setup
 from registry_site.startup import checks
-from tests.conftest import person
+from tests.cast import person
 
 
 def state(name):

@@ -9,7 +9,7 @@ from apps.provenance.models import Statement
 from apps.signing import statement_keys
 from apps.signing.models import StatementKey
 from tests.admin.lists import list_of, page_of, run
-from tests.conftest import person
+from tests.cast import person
 from tests.provenance.conftest import state
 
 __all__ = ["state"]

@@ -13,7 +13,7 @@ from apps.releases.models import Release
 from tests.admin import rows
 from tests.admin.lists import page_of
 from tests.admin.releases import oci_rows, provider_rows
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 LINK = re.compile(r'<a\s[^>]*href="(/(?!static/)[^"#?]*)')

@@ -11,7 +11,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.releases.models import Release, State
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.usefixtures("shelf")

@@ -39,7 +39,7 @@ class Shelf:
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     publisher: int = 0
-    git: tuple[int, ...] = ()  # see repositories.py
+    git: tuple[int, ...] = ()  # of one with tags, and of drafts
     mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
     lock: str = ""
     sync: int = 0
@@ -196,10 +196,10 @@ from apps.modules import publishing
 from apps.providers import catalogue
 from apps.releases.models import Release
 from apps.providers.docs import sources
-from tests.browser import origins, repositories
+from tests import rooms
+from tests.browser import origins
 from tests.browser.catalogue import HOSTILE
-from tests.house import scenario_locks, scenario_notify, scenario_policy
-from tests.upstream import mirrored
+from tests.house import scenario_notify
 from tests.builders import docs
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
 from tests.builders.keys import signing_key
@@ -235,12 +235,8 @@ known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "
 known["machine"] = [machine.pk, machines.pk]
 hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
 known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
-mirror = mirrored.fill(admin)
-runs = scenario_locks.place()
-known["lock"], known["sync"] = str(runs["lock_id"]), runs["sync_id"]
-known["mirror"] = [mirror.waiting.pk, *(alarm.pk for alarm in mirror.alarms.values())]
-scenario_policy.shelve(admin, HOSTILE)
-known["git"] = repositories.fill(grant.namespace, admin, HOSTILE)
+for room in rooms.modules("full_shelf"):
+    known |= room.fill(grant.namespace, admin, HOSTILE)
 known["mail"] = [hooks["mail_token"], hooks["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """

@@ -10,22 +10,22 @@ from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.git import connecting
 from apps.notify import webhooks
+from tests import rooms
 
-PUBLISHER, WEBHOOK, REPOSITORY = KINDS = ("trusted-publisher", "webhook", "git-repository")
-RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
+PUBLISHER, WEBHOOK = "trusted-publisher", "webhook"
+_OF_ROOMS = rooms.rows("CONNECTIONS")
+KINDS = (PUBLISHER, WEBHOOK, *_OF_ROOMS)
 
 
 def connect_all(namespace: Namespace, owner: User, name: str = "vpc") -> dict[str, Any]:
     """Return the rows by kind."""
     actor = Viewer(owner)
     rule = {"kind": "github", "repository": f"acme/{name}", "workflow": "release.yml", "environment": "production"}
-    made = connecting.connect(namespace=namespace, actor=actor, url=f"https://github.com/acme/{name}", rules=RULES)
     url = f"https://hooks.acme.example/{name}"
     return {
         PUBLISHER: publishers.create(namespace=namespace, actor=actor, **rule),
-        REPOSITORY: made.repository,
+        **{kind: connect(namespace, owner, name) for kind, connect in _OF_ROOMS.items()},
         WEBHOOK: webhooks.create(namespace=namespace, actor=actor, url=url, events=["release.published"])[0],
     }
 

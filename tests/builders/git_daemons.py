@@ -12,7 +12,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from apps.contrib.git.remote.remotes import Remote
 from tests.builders.git_repositories import ENVIRONMENT, Repository, ssh_key
 from tests.builders.git_servers import BACKEND, Site
 from tests.builders.tls import Authority
@@ -92,9 +91,6 @@ class SshSite:
 
     def repository(self, name: str) -> Repository:
         return Repository(self.folder / f"{name}.git")
-
-    def remote(self, name: str) -> Remote:
-        return Remote("ssh", "localhost", self.port, f"/{name}.git", getpass.getuser())
 
     def url(self, name: str, host: str = "localhost") -> str:
         return f"ssh://{getpass.getuser()}@{host}:{self.port}/{name}.git"

@@ -4,7 +4,7 @@
         vpc = site.repository("acme/terraform-aws-vpc")
         vpc.commit({"main.tf": "…"})
         vpc.tag("v1.0.0", message="First")  # annotated; without a message lightweight
-        listing = refs.listed(site.remote("acme/terraform-aws-vpc"), site.access(), Limits())
+        site.url_of("acme/terraform-aws-vpc")
 
 `site.settings` is for `settings.SOURCES`.
 """
@@ -22,8 +22,6 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from apps.contrib.git.remote.access import Access
-from apps.contrib.git.remote.remotes import Remote, parse
 from apps.lib.settings_values.outgoing import Sources
 from tests.builders.git_repositories import (
     ENVIRONMENT,
@@ -66,15 +64,6 @@ class Site:
 
     def url_of(self, name: str) -> str:
         return f"{self.url}/{name}.git"
-
-    def remote(self, name: str) -> Remote:
-        return parse(self.url_of(name))
-
-    def access(self, **changes: Any) -> Access:
-        trusted = ssl.create_default_context()
-        if self.ca_file:
-            trusted.load_verify_locations(self.ca_file)
-        return Access(**{"trusted": trusted, "ca_file": self.ca_file, "allowed": LOOPBACK, **changes})
 
     @property
     def authorization(self) -> str:

@@ -11,8 +11,8 @@ from apps.jobs.models import Job
 from apps.releases.models import Release, State
 from apps.releases.publishing import ledger
 from tests.audit import tampering
+from tests.cast import BLOBS
 from tests.chaos import invariants
-from tests.conftest import BLOBS
 
 pytestmark = pytest.mark.both
 

@@ -39,14 +39,15 @@ def archive(version: str, address: str = "") -> bytes:
 
 @pytest.fixture(scope="session")
 def shelf(live: Live) -> Shelf:
-    manage = live.token()
+    manage, names = live.token(), {"acme": "private", "open": "public"}
     with live.client(manage) as client:
-        assert client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).status_code == 201
-        assert client.put("/api/v1/namespaces/open", json={"visibility": "public"}).status_code == 201
-    for address in ("acme/vpc/aws", "open/vpc/aws"):
-        for version in ("1.0.0", "1.1.0", "1.2.0", "2.0.0-rc.1"):
-            assert live.publish(address, version, archive(version, address), manage)["state"] == "published"
-    assert live.publish("open/early/aws", "1.0.0-beta.1", archive("1.0.0-beta.1"), manage)["state"] == "published"
+        made = [client.put(f"/api/v1/namespaces/{name}", json={"visibility": seen}) for name, seen in names.items()]
+    if [answer.status_code for answer in made] != [200, 200]:  # as the tests of a room may have left it
+        for address in ("acme/vpc/aws", "open/vpc/aws"):
+            for version in ("1.0.0", "1.1.0", "1.2.0", "2.0.0-rc.1"):
+                assert live.publish(address, version, archive(version, address), manage)["state"] == "published"
+        early = archive("1.0.0-beta.1")
+        assert live.publish("open/early/aws", "1.0.0-beta.1", early, manage)["state"] == "published"
     return Shelf(manage=manage, read=live.token("admin", "read"))
 
 

@@ -16,7 +16,7 @@ from tests.builders.approving import ask_for_approval, client_of, decide, publis
 from tests.builders.archives import module_zip
 from tests.builders.ci_claims import GITHUB
 from tests.builders.tars import gz, module_tar
-from tests.conftest import BLOBS
+from tests.cast import BLOBS
 from tests.providers.draft_client import DraftClient, hold, work, zips
 from tests.rows import for_each_row
 from tests.shelves import run_jobs

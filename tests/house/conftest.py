@@ -13,7 +13,7 @@ from django.test import Client, override_settings
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Scope
-from tests.conftest import BLOBS
+from tests.cast import BLOBS
 from tests.house import scenario, scenario_people, sources
 from tests.house.policy.table import COLUMNS, LIKE
 from tests.larders import send_with

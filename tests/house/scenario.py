@@ -22,26 +22,27 @@ from apps.releases.cleanup import planning
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
+from tests import rooms
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.archives import MODULE, module_zip
-from tests.conftest import person
+from tests.cast import person
 from tests.house import (
     scenario_approval,
     scenario_attestations,
-    scenario_git,
     scenario_machines,
     scenario_notify,
     scenario_oci,
     scenario_people,
     scenario_statements,
     scenario_uploads,
-    scenario_upstream,
 )
 from tests.house.scenario_uploads import ORIGIN, OTHER_VERSIONS
 from tests.protocol.providers import cast
 from tests.sessions import in_browser
 from tests.shelves import run_jobs
 
+# What routes of the rooms name and take.
+ROOMS = rooms.modules("scenario")
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("modules/", "examples/", "")}}
@@ -113,7 +114,7 @@ class World:
 
 
 def build():
-    """The cast of tests/conftest.py, with Dora as an owner everywhere."""
+    """The cast of tests/cast.py, with Dora as an owner everywhere."""
     spaces = {row: Namespace.objects.create(name=name, canonical=name, visibility=row) for row, name in NAMES.items()}
     users = {name: person(name) for name in ("alice", "bob", "charlie", "dora")}
     users["olga"] = person("olga", is_staff=True, is_superuser=True)
@@ -166,9 +167,8 @@ def _place(namespace, users):
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
         **scenario_approval.place(namespace, users, team),
-        **scenario_upstream.place(namespace, users["olga"]),
         **scenario_attestations.place(namespace, users["alice"]),
-        **scenario_git.place(namespace, dora),
+        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
         "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -212,9 +212,8 @@ def _nowhere():
         **scenario_machines.NOWHERE,
         **scenario_notify.NOWHERE,
         **scenario_approval.NOWHERE,
-        **scenario_upstream.NOWHERE,
         **scenario_attestations.NOWHERE,
-        **scenario_git.NOWHERE,
+        **{key: value for room in ROOMS for key, value in room.NOWHERE.items()},
         "fingerprint": "0123456789ABCDEF" * 2 + "01234567",
         "oci": scenario_oci.values("nowhere"),
     }
@@ -270,8 +269,9 @@ def body_of(name, method, row):
         ("account_login", "POST"): {"data": {"login": "bob", "password": "bob likes pears"}},
     }
     others = scenario_oci.BODIES | scenario_machines.bodies(namespace) | scenario_uploads.BODIES
-    others |= scenario_approval.BODIES | scenario_notify.bodies() | scenario_upstream.BODIES | _acts(namespace)
-    others |= scenario_git.bodies()
+    others |= scenario_approval.BODIES | scenario_notify.bodies() | _acts(namespace)
+    for room in ROOMS:
+        others |= room.bodies()
     if name in scenario_attestations.ATTACHING:  # asks the database: not for each of 20,000 requests
         others |= scenario_attestations.bodies(namespace)
     return (bodies | others).get((name, method), {})

@@ -17,7 +17,7 @@ from apps.accounts.people import service_accounts, teams
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.rows import Approval, Part, Participant
 from tests.builders.archives import module_zip
-from tests.conftest import person
+from tests.cast import person
 from tests.house.scenario_trusted import RULE
 
 DIGEST = "d" * 64

@@ -31,11 +31,6 @@ def bodies(namespace):
         ("api:invitations", "POST"): {"note": "Erin", "namespace": namespace, "role": "reader"},
     }
     return {case: {"data": json.dumps(body), "content_type": "application/json"} for case, body in texts.items()} | {
-        ("assistants:mcp", "POST"): {
-            "data": json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}),
-            "content_type": "application/json",
-            "headers": {"Accept": "application/json, text/event-stream"},
-        },
         ("portal:key-create", "POST"): {"data": {"algorithm": "ed25519"}},
         ("portal:service-account", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:service-account-manage", "POST"): {"data": {"allow": "1"}},

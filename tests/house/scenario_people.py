@@ -15,7 +15,7 @@ from apps.accounts.identity.second_factor import SecondFactorAdapter
 from apps.accounts.models import Grant, Role
 from apps.accounts.people import service_accounts, teams
 from tests.builders.passkeys import Passkey
-from tests.conftest import person
+from tests.cast import person
 from tests.sessions import sign_in
 
 MACHINES = ("bot", "keeper")

@@ -10,8 +10,11 @@ FOLDERS = ("apps", "registry_site", "tests", "bench")
 
 
 def python_files(*folders: str) -> list[Path]:
-    found = [path for folder in folders or FOLDERS for path in (CHECKOUT / folder).rglob("*.py")]
-    return sorted([*found, CHECKOUT / "manage.py"] if not folders else found)
+    """Those of `tests` are in the rooms as well, whose tests do not belong to `apps`."""
+    found = {path for folder in folders or FOLDERS for path in (CHECKOUT / folder).rglob("*.py")}
+    of_rooms = {path for folder in CHECKOUT.glob("apps/contrib/*/tests") for path in folder.rglob("*.py")}
+    found = found | of_rooms if "tests" in (folders or FOLDERS) else found - of_rooms
+    return sorted(found if folders else {*found, CHECKOUT / "manage.py"})
 
 
 def templates() -> list[Path]:

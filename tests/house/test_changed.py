@@ -1,6 +1,8 @@
 """`make test-changed` chooses the tests that a change reaches."""
 
+from tests import rooms
 from tests.changed import reached_by, smallest
+from tests.house.sources import name_of
 from tests.rows import for_each_row
 
 
@@ -10,7 +12,7 @@ from tests.rows import for_each_row
         ("apps/lib/constraints.py", "tests/lib", "tests/jobs"),
         ("apps/portal/search/page.py", "tests/portal/search", "tests/portal/people"),
         ("apps/jobs/claims.py", "tests/jobs", "tests/lib/test_constraints.py"),
-        ("apps/contrib/git/pages/connect.py", "tests/portal/sources", "tests/portal/people"),
+        *((f"{name_of(folder.parent)}/room.py", name_of(folder), "tests/portal/people") for folder in rooms.HERE),
         ("templates/portal/base.html", "tests/portal", "tests/jobs"),
         ("tests/oci/conftest.py", "tests/oci", "tests/jobs"),
         ("docs/oci.md", "tests/house", "tests/jobs"),

@@ -13,8 +13,6 @@ from prometheus_client.metrics import MetricWrapperBase
 from prometheus_client.parser import text_string_to_metric_families
 
 from apps.blobs.care import runs
-from apps.contrib.git import connecting
-from apps.contrib.mirror.models import Upstream
 from apps.jobs import heartbeats
 from apps.jobs.queues import QUEUES
 from apps.lib.markdown import rendering
@@ -25,10 +23,10 @@ from registry_site.monitoring.clients import clients
 from registry_site.server import health, threads
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.startup import certificates
-from tests.conftest import BLOBS
+from tests import rooms
+from tests.cast import BLOBS
 from tests.house import sources
 from tests.protocol.providers.cast import frozen_key
-from tests.sessions import in_browser
 
 RULES = sources.CHECKOUT / "deploy" / "prometheus" / "alerts.yml"
 DASHBOARD = sources.CHECKOUT / "deploy" / "grafana" / "larder.json"
@@ -64,8 +62,8 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(dora)
-    Upstream.objects.create(host="registry.example.com", is_enabled=True)
-    connecting.connect(namespace=acme, actor=in_browser(dora), url="https://git.example.com/acme/vpc")
+    for watch in rooms.contributed("watched"):
+        watch(acme, dora)
     heartbeats.ring("here:1")
     runs.record(runs.What.BACKUP, is_good=True)
     monkeypatch.setitem(threads.pools, "web", threads.CountedThreads(1, "web"))

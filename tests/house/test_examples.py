@@ -49,7 +49,7 @@ WITHOUT = {
     ("api:provider-signature", "PUT"),
     # It needs an issuer that signs: tests/accounts/identity/trusted sends it.
     ("api:trusted-publishing-token", "POST"),
-    # It needs an ssh server: tests/api/sources sends it.
+    # It needs an ssh server: its room sends it.
     ("api:repository-host-keys", "POST"),
     # These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
     *((f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")),

@@ -1,16 +1,17 @@
 """A whole Larder takes seconds to start: tests share those of tests/larders.py, and who starts another says why."""
 
 import ast
+from pathlib import Path
 
-from tests.live import CHECKOUT
+from tests.house.sources import name_of, python_files, tree_of
 
 SHARED = "tests/larders.py"
 
 
-def reasons(path: str) -> list[str]:
+def reasons(path: Path) -> list[str]:
     """What each call in the file gives as `why`; "" for a start of a Larder without it."""
     found = []
-    for node in ast.walk(ast.parse((CHECKOUT / path).read_text())):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Call):
             why = next((keyword.value for keyword in node.keywords if keyword.arg == "why"), None)
             if isinstance(why, ast.Constant):
@@ -21,8 +22,7 @@ def reasons(path: str) -> list[str]:
 
 
 def test_every_larder_is_shared_or_says_why_it_is_not():
-    files = sorted(str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / "tests").rglob("*.py"))
-    said = {path: found for path in files if (found := reasons(path))}
+    said = {name_of(path): found for path in python_files("tests") if (found := reasons(path))}
 
     assert set(said.pop(SHARED)) == {"shared"}
     every = [why for found in said.values() for why in found]

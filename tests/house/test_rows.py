@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from apps.accounts.models import User
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 

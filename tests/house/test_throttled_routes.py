@@ -9,6 +9,7 @@ from django.db import transaction
 
 from apps.accounts.access.throttling import COUNTED
 from apps.lib.settings_values.rates import Rate
+from tests import rooms
 from tests.api import schema
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
@@ -36,7 +37,6 @@ LIMITED = {
     ("api:namespace-audit", "GET"): "api",
     ("api:leaked-tokens", "POST"): "api",
     ("api:trusted-publishing-token", "POST"): "api",
-    ("assistants:mcp", "POST"): "api",
     ("api:module-release", "PUT"): "api",
     ("api:module-attestations", "POST"): "api",
     ("api:provider-attestations", "POST"): "api",
@@ -49,6 +49,7 @@ LIMITED = {
     ("api:provider-signature", "PUT"): "api",
     ("api:provider-docs", "PUT"): "api",
     ("oci:manifest", "PUT"): "oci",
+    **rooms.rows("LIMITED"),
 }
 WHO = {"api:audit": "olga-manage", "api:provider-file": "alice-manage", "api:provider-file-uploads": "alice-manage"}
 

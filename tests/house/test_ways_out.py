@@ -2,7 +2,6 @@
 
 import ssl
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 from urllib.parse import urlsplit
@@ -10,7 +9,6 @@ from urllib.parse import urlsplit
 import pytest
 
 from apps.blobs.backends.s3 import open_backend
-from apps.contrib.git.remote import children
 from apps.jobs import database_availability
 from apps.lib.net import fetching, outgoing
 from apps.lib.process import outside
@@ -18,7 +16,7 @@ from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress
 from apps.notify.mail import letters, mailing
 from apps.signing.kms_aws import AwsService
 from apps.signing.kms_vault import VaultService
-from tests import s3
+from tests import rooms, s3
 from tests.postgres import free_port
 from tests.rows import for_each_row
 
@@ -40,11 +38,6 @@ def fetch() -> None:
         pass
 
 
-def start_git() -> None:
-    with children.started(children.Command(["git", "--version"], Path("/"), {}), children.Clock(1)):
-        pass
-
-
 def ask_vault() -> None:
     VaultService(VaultAddress(server=NOWHERE, mount="transit", key="larder"))._post("encrypt", {}, "")
 
@@ -61,7 +54,9 @@ def ask_storage() -> None:
     open_backend(f"s3://larder?endpoint={NOWHERE}&region=us-east-1").size("sha256/ab/abc")
 
 
-@for_each_row("way_out", [exchange, fetch, start_git, ask_vault, ask_aws, send_mail, ask_storage])
+@for_each_row(
+    "way_out", [exchange, fetch, ask_vault, ask_aws, send_mail, ask_storage, *rooms.contributed("start_program")]
+)
 def test_a_way_out_gives_the_connection_back_first(way_out: Callable[[], Any], monkeypatch):
     def give_back() -> None:
         raise GivenBack

@@ -4,6 +4,8 @@ import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import rooms
+
 
 @dataclass(frozen=True)
 class Mutation:
@@ -25,7 +27,11 @@ class Mutation:
 
 
 def mutations() -> list[Mutation]:
-    tables = tomllib.loads((Path(__file__).parent / "mutations.toml").read_text())
+    """Return those of this folder, and those of the rooms."""
+    tables = [tomllib.loads((Path(__file__).parent / "mutations.toml").read_text()), *rooms.tables("mutations")]
     return [
-        Mutation(area=area, name=name, **fields) for area, found in tables.items() for name, fields in found.items()
+        Mutation(area=area, name=name, **fields)
+        for table in tables
+        for area, found in table.items()
+        for name, fields in found.items()
     ]

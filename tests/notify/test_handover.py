@@ -15,7 +15,7 @@ from apps.notify import outbox, webhooks
 from apps.notify.models import Delivery, State
 from tests.builders.connecting import WEBHOOK, connect_all, hand_over, own
 from tests.builders.held import key_row
-from tests.conftest import person
+from tests.cast import person
 from tests.notify.conftest import event, sent, tell, text_of
 
 

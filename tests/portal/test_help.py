@@ -62,10 +62,10 @@ def test_each_page_of_the_docs_for_users_and_operators_is_in_the_index():
 def test_each_topic_is_used_and_leads_as_each_section_does_to_a_heading_that_is_there():
     texts = [path.read_text() for path in sources.templates() if path.suffix == ".html"]
     setup = re.findall(r'^        "([\w-]+)",$', (CHECKOUT / "registry_site/admin/setup.py").read_text(), re.MULTILINE)
-    used = {topic for text in texts for topic in TOPIC.findall(text)} | (set(setup) & manual.TOPICS.keys())
-    assert used == manual.TOPICS.keys()
-    for topic in manual.TOPICS:
-        name, _, anchor = manual.TOPICS[topic].partition("#")
+    used = {topic for text in texts for topic in TOPIC.findall(text)} | (set(setup) & manual.topics().keys())
+    assert used == manual.topics().keys()
+    for topic in manual.topics():
+        name, _, anchor = manual.topics()[topic].partition("#")
         assert not anchor or f'id="user-content-{anchor}"' in manual.page_of(name).html, topic
     for section in manual.sections():  # which the search finds
         assert not section.anchor or f'id="user-content-{section.anchor}"' in manual.page_of(section.page).html, section

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.access.asking import Asker
 from apps.blobs import capabilities, ingest
-from apps.lib.errors import CredentialsRequired, NotFound
+from apps.lib.errors import CredentialsRequired, NotFound, RegistryError
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, digest_of
 from apps.lib.mirrored import (
     HostedProvider,
@@ -25,6 +25,12 @@ HOST = "registry.elsewhere.example"
 PROVIDER = HostedProvider(HOST, "hashicorp", "random")
 ZIP = b"PK a zip of another registry"
 RAW = json.dumps({"mediaType": IMAGE_INDEX, "manifests": []}).encode()
+
+
+class HeldBack(RegistryError):
+    """As a rule says it."""
+
+    code = "forbidden"
 
 
 def package(platform: str, **more) -> MirroredPackage:

@@ -1,4 +1,4 @@
-"""Providers of other registries by the network mirror. What the room behind it does is tested in tests/upstream."""
+"""Providers of other registries by the network mirror. What the room behind it does is tested there."""
 
 import base64
 import json
@@ -14,7 +14,6 @@ from django.utils import timezone
 from apps.audit import generation
 from apps.blobs import verifying
 from apps.blobs.verifying import BeingVerified
-from apps.contrib.mirror.errors import Refused
 from apps.http import mirrors
 from apps.http.ready import ready_of
 from apps.http.waits import Patience
@@ -22,7 +21,7 @@ from apps.jobs import waiting
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import CredentialsRequired, NotFound, TooManyAttempts, Unavailable
 from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
-from tests.protocol.mirrored import HOST, PROVIDER, ZIP, OneProvider, package, store_zip
+from tests.protocol.mirrored import HOST, PROVIDER, ZIP, HeldBack, OneProvider, package, store_zip
 from tests.protocol.test_mirror import NOON, NOT_HERE
 from tests.rows import for_each_row
 
@@ -111,7 +110,7 @@ def test_d8_what_is_hidden_reads_as_what_is_unknown(registry, tofu, error):
 @for_each_row(
     ("error", "statuses", "again"),
     [
-        (Refused("random 3.1.0 is held back by rule 2 until 2026-11-30."), (409, 409, 403), None),
+        (HeldBack("random 3.1.0 is held back by rule 2 until 2026-11-30."), (409, 409, 403), None),
         (Unavailable("https://registry.elsewhere.example/v1 answered 502.", retry_after=7), (503, 503, 503), "7"),
         (TooManyAttempts("More than 600.", wait=3), (429, 429, 429), "3"),
         (OtherClientsOnly("Its terms allow Terraform alone."), (404, None, 404), None),

@@ -16,7 +16,7 @@ from apps.releases.cleanup import applying, planning
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Release, SearchDoc
-from tests.conftest import person
+from tests.cast import person
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module, add_modules
 from tests.rows import for_each_row

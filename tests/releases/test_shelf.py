@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from apps.releases.models import Release
-from tests.conftest import BLOBS
+from tests.cast import BLOBS
 
 pytestmark = pytest.mark.usefixtures("shelf")
 

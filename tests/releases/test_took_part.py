@@ -1,7 +1,7 @@
 """Who took part in what a machine published, and so approves nothing of it. Dora wrote the rule; Alice, Bob and Erin
 publish.
 
-The attacks through Git are in tests/sources/test_took_part.py, those through a run in tests/accounts/identity/trusted.
+Those through Git are tested in their room, those through a run in tests/accounts/identity/trusted.
 """
 
 import json
@@ -26,7 +26,7 @@ from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
 from tests.builders.ci_claims import GITHUB
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 from tests.shelves import run_jobs
 

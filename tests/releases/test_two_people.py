@@ -18,7 +18,7 @@ from apps.releases.publishing import approving, deciding
 from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.ci_claims import GITHUB
-from tests.conftest import person
+from tests.cast import person
 from tests.sessions import in_browser
 from tests.shelves import run_jobs
 from tests.threads import at_once

@@ -14,6 +14,7 @@ from apps.signing.signer import sign
 from apps.signing.vault import SealBroken, SignerUnavailable
 from tests.builders.held import held_key, key_row
 from tests.builders.keys import signing_key
+from tests.house import sources
 
 KEK = Path(settings.DATA_DIR) / "signing" / "kek"
 
@@ -60,9 +61,8 @@ def test_no_other_process_opens_or_makes_anything(acme: Namespace, worker_host: 
 
 
 def test_only_the_worker_and_its_commands_unlock() -> None:
-    root = Path(settings.BASE_DIR)
-    sources = [*root.glob("apps/**/*.py"), *root.glob("registry_site/**/*.py")]
-    calling = {str(path.relative_to(root)) for path in sources if "vault.unlock()" in path.read_text()}
+    paths = sources.python_files("apps", "registry_site")
+    calling = {sources.name_of(path) for path in paths if "vault.unlock()" in path.read_text()}
     commands = {f"apps/signing/management/commands/{name}.py" for name in ("import_signing_key", "reseal_signing_keys")}
     # `manage.py doctor` on a worker's host tries whether the file opens a key.
     assert calling == {"registry_site/celery.py", "registry_site/operations/doctor.py", *commands}

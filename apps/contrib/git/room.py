@@ -18,12 +18,14 @@ class Git(Room):
             offer="connect a Git repository: each tag becomes a version",
         ),
     )
+    help_topics = {"git": "git", "git-webhooks": "git#webhooks"}
     publishing_aside = "portal/sources/publishing_aside.html"
 
     periodic_tasks = {
         "poll-git": {"task": "sources.poll_due", "schedule": 5.0},
         "prune-git": {"task": "sources.prune", "schedule": crontab(hour=3, minute=12)},
     }
+    queues = {"upstream": ("list-git-tags", "publish-git-tag", "preview-git", "scan-host-keys")}
     queue_needs = {"upstream": "connecting.is_used"}
     job_targets = ("targets.SOURCES",)
     job_refills = {"git": "queueing.queue_more"}

@@ -10,6 +10,12 @@ class Mirror(Room):
 
     api_urls = ("apps.contrib.mirror.api.urls",)
     portal_urls = ("apps.contrib.mirror.pages.urls",)
+    help_topics = {
+        "mirror": "mirror",
+        "mirror-clients": "mirror#configure-a-client",
+        "mirror-not-found": "not-found",
+        "mirror-trust": "mirror#trust",
+    }
     staff_menu = (MenuEntry("Mirror", "portal:mirror", "layers", permission="upstream.view_upstream"),)
 
     periodic_tasks = {
@@ -21,6 +27,7 @@ class Mirror(Room):
     }
     # What clients fetch, and what was held back from them.
     starts = ("uses.start", "held_back.start")
+    queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("upstreams.SEALED",)

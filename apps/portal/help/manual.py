@@ -17,10 +17,11 @@ from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place
 from apps.lib.text.search_terms import begins_a_part, words_of
 from apps.portal.snippets import client_setup
+from apps.room import rooms
 
 FOLDER = settings.BASE_DIR / "docs"
 INDEX = "README"
-# Topic of a page of ours -> where the help has it. Tests open each.
+# Topic of a page of ours -> where the help has it. Tests open each. The rooms have more.
 TOPICS = {
     "address": "configuration/address",
     "approval": "approval",
@@ -32,18 +33,12 @@ TOPICS = {
     "command-line": "login",
     "documentation": "providers#documentation",
     "errors": "using#when-it-fails",
-    "git": "git",
-    "git-webhooks": "git#webhooks",
     "handing-over": "handing-over",
     "health": "module-health#what-counts",
     "install-in-a-pipeline": "using#install-in-a-pipeline",
     "invitations": "operations/people",
     "keys-of-larder": "operations/keys",
     "mail": "notifications#mail",
-    "mirror": "mirror",
-    "mirror-clients": "mirror#configure-a-client",
-    "mirror-not-found": "not-found",
-    "mirror-trust": "mirror#trust",
     "mail-server": "notifications#for-operators",
     "oci": "oci#use-a-module",
     "operators": "operations/people",
@@ -128,9 +123,14 @@ def url_of(name: str, anchor: str = "") -> str:
     return f"{path}#{rendering.ANCHOR_PREFIX}{anchor}" if anchor else path
 
 
+@cache
+def topics() -> dict[str, str]:
+    return {**TOPICS, **{topic: place for room in rooms() for topic, place in room.help_topics.items()}}
+
+
 def topic_url(topic: str) -> str:
-    """Raises KeyError for a topic that TOPICS does not have."""
-    name, _, anchor = TOPICS[topic].partition("#")
+    """Raises KeyError for a topic that is not there."""
+    name, _, anchor = topics()[topic].partition("#")
     return url_of(name, anchor)
 
 

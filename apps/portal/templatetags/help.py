@@ -11,5 +11,5 @@ register = template.Library()
 
 @register.simple_tag(name="help")
 def help_link(topic: str, text: str = "Learn more") -> SafeString:
-    """`topic` is one of manual.TOPICS."""
+    """`topic` is one of manual.topics()."""
     return format_html('<a class="nowrap" href="{}" data-help="{}">{}</a>', manual.topic_url(topic), topic, text)

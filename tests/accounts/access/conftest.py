@@ -1,7 +1,7 @@
 import pytest
 
 from apps.accounts.models import Grant, Namespace, Role, User
-from tests.conftest import person
+from tests.cast import person
 
 
 @pytest.fixture

@@ -11,15 +11,12 @@ from apps.accounts.models import ApiToken, Grant, Role, Scope, Team
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.git import connecting
 from apps.lib.errors import NotFound, RegistryError, RoleRequired
 from apps.notify import webhooks
 from apps.notify.models import Webhook
 from tests.builders.connecting import (
     KINDS,
     PUBLISHER,
-    REPOSITORY,
-    RULES,
     WEBHOOK,
     connect_all,
     hand_over,
@@ -73,12 +70,11 @@ def test_who_changed_a_connection_answers_for_it_as_well(acme, dora, eve, alice)
     """Eve turns Dora's webhook to her own server, and leaves."""
     rows = connect_all(acme, dora)
     webhooks.change(hook=rows[WEBHOOK], actor=Viewer(eve), url="https://eve.example/hook")
-    connecting.change(repository=rows[REPOSITORY], actor=Viewer(eve), poll_minutes=5)
     webhooks.change(hook=rows[WEBHOOK], actor=Viewer(dora), events=["release.yanked"])
 
     hand_over(acme, eve, alice, actor=dora)
 
-    assert sorted(suspended(acme)) == [REPOSITORY, WEBHOOK]
+    assert sorted(suspended(acme)) == [WEBHOOK]
     assert connections.one_of(acme, WEBHOOK, rows[WEBHOOK].pk).names == ["dora", "eve"]
     connections.confirm(namespace=acme, kind=WEBHOOK, number=rows[WEBHOOK].pk, actor=Viewer(dora))
     assert connections.one_of(acme, WEBHOOK, rows[WEBHOOK].pk).names == ["dora"], "who confirms answers for all of it"
@@ -147,11 +143,12 @@ def test_the_tokens_of_runs_end_and_machines_lose_their_role(acme, dora, alice):
     hand_over(acme, dora, alice)
 
     assert ApiToken.objects.get(pk=token.pk).revoked_at is not None
-    machines = [rows[PUBLISHER].user, rows[REPOSITORY].user]
-    assert not Grant.objects.filter(user__in=machines).exists()
-    for kind in (PUBLISHER, REPOSITORY):
+    machines = {kind: row.user for kind, row in rows.items() if kind != WEBHOOK}
+    assert not Grant.objects.filter(user__in=machines.values()).exists()
+    for kind in machines:
         connections.confirm(namespace=acme, kind=kind, number=rows[kind].pk, actor=Viewer(alice))
-    assert list(Grant.objects.filter(user__in=machines).values_list("role", flat=True)) == [Role.PUBLISHER] * 2
+    roles = Grant.objects.filter(user__in=machines.values()).values_list("role", flat=True)
+    assert list(roles) == [Role.PUBLISHER] * len(machines)
 
 
 # --- Races with a transfer --------------------------------------------------------------------------------------------
@@ -171,8 +168,6 @@ def test_a_former_owner_whose_request_was_let_in_before_connects_and_confirms_no
         lambda: webhooks.create(namespace=acme, actor=late, url="https://eve.example/", events=["release.published"]),
         lambda: webhooks.change(hook=rows[WEBHOOK], actor=late, url="https://eve.example/"),
         lambda: webhooks.rotate(hook=rows[WEBHOOK], actor=late),
-        lambda: connecting.change(repository=rows[REPOSITORY], actor=late, rules=RULES),
-        lambda: connecting.renew_hook_secret(repository=rows[REPOSITORY], actor=late),
         *(
             lambda kind=kind, row=row: connections.confirm(namespace=acme, kind=kind, number=row.pk, actor=late)
             for kind, row in rows.items()
@@ -220,7 +215,7 @@ def test_confirming_twice_changes_nothing_and_what_is_not_there_is_not_found(acm
 
     assert AuditEvent.objects.filter(kind=Kind.CONNECTION_CONFIRMED).count() == 1
     assert connections.one_of(acme, WEBHOOK, hook.pk).names == ["eve"]
-    for kind, namespace in ((REPOSITORY, acme), ("key", acme), (WEBHOOK, pantry)):
+    for kind, namespace in ((PUBLISHER, acme), ("key", acme), (WEBHOOK, pantry)):
         with pytest.raises(NotFound):
             connections.one_of(namespace, kind, hook.pk + 1 if namespace == acme else hook.pk)
 

@@ -14,13 +14,11 @@ from apps.accounts.people import accounts, group_roles, invitations, service_acc
 from apps.accounts.rows import ConnectionChange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.git import connecting
 from apps.lib.errors import NotFound
 from apps.notify import webhooks
 from apps.signing.models import Custody, SigningKey
 from tests.builders.connecting import (
     KINDS,
-    REPOSITORY,
     WEBHOOK,
     connect_all,
     hand_over,
@@ -29,7 +27,7 @@ from tests.builders.connecting import (
     own,
     suspended,
 )
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 ALL = sorted(KINDS)
@@ -187,7 +185,6 @@ def test_the_upgrade_reads_from_the_audit_who_had_changed_what(acme, dora, eve):
     rows = connect_all(acme, dora)
     webhooks.change(hook=rows[WEBHOOK], actor=Viewer(eve), events=["release.yanked"])
     webhooks.rotate(hook=rows[WEBHOOK], actor=Viewer(eve))
-    connecting.change(repository=rows[REPOSITORY], actor=Viewer(eve), poll_minutes=5)
     AuditEvent.objects.create(kind=Kind.WEBHOOK_CHANGED, actor_id=eve.pk + 99, subject="acme", detail={"webhook": 1})
     ConnectionChange.objects.all().delete()
 
@@ -196,7 +193,7 @@ def test_the_upgrade_reads_from_the_audit_who_had_changed_what(acme, dora, eve):
         migration.remember_changes(apps, None)
 
     found = sorted(ConnectionChange.objects.values_list("kind", "number", "user"))
-    assert found == [(REPOSITORY, rows[REPOSITORY].pk, eve.pk), (WEBHOOK, rows[WEBHOOK].pk, eve.pk)]
+    assert found == [(WEBHOOK, rows[WEBHOOK].pk, eve.pk)]
 
 
 # --- What else the former owner knows ---------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import RoleRequired
-from tests.programs import CHECKOUT
+from tests import rooms
+from tests.house.sources import python_files
 from tests.rows import for_each_row
 
 # Verbs that give power over people, change who may publish, or cannot be undone (docs/maintain/rules.md).
@@ -34,11 +35,7 @@ VERBS = {
     "accounts.people.teams.set_manager": "change the members of a team",
     "releases.lifecycle.messages.notify_users": "notify users",
     "releases.lifecycle.purging.purge": "purge a version",
-    "contrib.git.connecting.change": "change repositories",
-    "contrib.git.connecting.connect": "connect repositories",
-    "contrib.git.connecting.renew_hook_secret": "renew the secrets of webhooks",
-    "contrib.git.connecting.trust_host_keys": "trust host keys",
-    "contrib.git.host_scanning.ask": "read host keys",
+    **rooms.rows("PEOPLE_ONLY"),
 }
 MARKED = re.compile(r"^@people_only\(", re.MULTILINE)
 
@@ -56,5 +53,5 @@ def test_a_service_account_is_refused_and_the_audit_has_it(db, verb, act):
 
 
 def test_the_list_has_every_verb_that_is_marked():
-    marked = sum(len(MARKED.findall(path.read_text())) for path in (CHECKOUT / "apps").rglob("*.py"))
+    marked = sum(len(MARKED.findall(path.read_text())) for path in python_files("apps"))
     assert marked == len(VERBS)

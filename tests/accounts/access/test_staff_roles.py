@@ -9,7 +9,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Invitation, Role, User
 from apps.accounts.people import accounts
 from apps.lib.errors import Conflict, RoleRequired
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 

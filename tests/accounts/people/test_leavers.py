@@ -22,7 +22,7 @@ from apps.accounts.rows import LoginCode
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.models import Fetch, Release
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 

@@ -12,7 +12,7 @@ from apps.accounts.people import service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.accounts.conftest import status_of
-from tests.conftest import person
+from tests.cast import person
 
 URL = "/api/v1/users"
 

@@ -29,7 +29,7 @@ ROOMS = (
     "apps.api",
     "apps.protocol",
     "apps.oci",
-    "apps.contrib.assistants",
+    *(one.name for one in rooms() if one.root_urls),
     "apps.http",
     "registry_site.front",
 )
@@ -72,12 +72,12 @@ EXAMPLES = """
 import os, time, subprocess
 from threading import Thread
 import acme_client
-from apps.contrib.git.remote import host_keys
+from apps.signing import gnupg_home
 from apps.lib.net.outgoing import exchange
 from apps.signing.armor import parse
 
-def old_scan(request, repository):
-    return host_keys.scanned(repository.remote, None)
+def by_a_module(request, home):
+    return gnupg_home.kill_agent(home)
 
 def own_child(request):
     subprocess.run(["true"])
@@ -216,7 +216,7 @@ def number_of(name: str) -> float:
 @for_each_row(
     ("view", "led_to"),
     [
-        ("old_scan", "subprocess.Popen"),
+        ("by_a_module", "subprocess.run"),
         ("own_child", "subprocess.run"),
         ("own_sleep", "time.sleep"),
         ("by_a_property", "socket.socket"),

@@ -1,13 +1,16 @@
-"""policy.toml as a table of cells: its profiles are filled in, and what stands at a route goes before them."""
+"""policy.toml and the parts of the rooms, as a table of cells. What stands at a route goes before its profile."""
 
 import tomllib
 
 from django.conf import settings
 
+from tests import rooms
 from tests.house import sources
 from tests.house.routes import METHODS, all_routes
 
 POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy/policy.toml").read_text())
+for part in rooms.tables("policy"):
+    POLICY["route"] |= part["route"]
 COLUMNS = POLICY["columns"]
 LIKE = POLICY["like"]
 VISIBILITIES = ("private", "internal", "public")

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth.models import Group
 
-from tests.conftest import person
+from tests.cast import person
 from tests.house.policy.table import TABLES, cells_of, columns_of
 from tests.house.policy.test_policy import ask
 

@@ -6,6 +6,7 @@ import pytest
 from django.conf import settings
 from django.db import transaction
 
+from tests import rooms
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of
 
@@ -20,14 +21,14 @@ ELSEWHERE = {
     "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
-    "post_repository_host_keys": "tests/api/sources",
     "post_trusted_publishing_token": "tests/accounts/identity/trusted",
     "put_provider_signature": "tests/providers/signatures",
+    **rooms.rows("IDEMPOTENT_ELSEWHERE"),
 }
 # The scene leaves them nothing to do, so the second answer equals the first; their own tests repeat them.
 NOTHING_TO_DO = {
     "post_cleanup_apply": "tests/releases/test_cleanup.py",
-    "post_lock": "tests/upstream/test_lock_api.py",
+    **rooms.rows("IDEMPOTENT_NOTHING_TO_DO"),
 }
 
 

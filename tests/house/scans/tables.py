@@ -4,16 +4,16 @@ A model stands in one of the two lists, or the test fails. `GROWING` says what t
 type of a column does not: SQL by column, with `g` for the number of the row. `SMALL` says why a table stays small.
 """
 
-import json
 from collections.abc import Callable
 from typing import Any
 
 from django.apps import apps
 from django.db import connection, models
 
-from apps.contrib.mirror.sync_requests import Request
 from apps.modules import inspection
 from apps.modules.contents import readme
+from tests import rooms
+from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
 
 # More than an admin list sorts whatever its order is (MAX_SORTED_ROWS).
 ROWS, FEW = 24_000, 100
@@ -27,14 +27,8 @@ _PEOPLE = "a few for each person or team"
 _SIGN_ON = "a few for each person who signs on"
 _UPLOADS = "in progress: they end, or expire within a day"
 _PROVIDERS = "g % 3 = 0"
-_SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
 _SYSTEM = "(ARRAY['aws', 'azurerm', 'google'])[1 + g % 3]"
-# Of the days before: what a filter by today finds must not grow with the hour.
-_OLD = "date_trunc('day', now()) - g * interval '1 minute'"
-_SEMVER = "(1 + g / 100) || '.' || (g / 10 % 10) || '.' || (g % 10)"
-_DONE = {"state": "'succeeded'", "finished_at": _OLD}
-_ZIP = {"os": "'linux'", "arch": "'amd64'", "filename": "'terraform-provider-p' || g || '.zip'"}
-_DOCS_PAGE = {"kind": "'resources'", "slug": "'page-' || g", "name": "'page_' || g"}
+_DONE = {"state": "'succeeded'", "finished_at": OLD}
 _OCI_DIGEST = "'sha256:' || md5(g::text) || md5(g::text || 'b')"
 
 SMALL: dict[str, str] = {
@@ -70,17 +64,6 @@ SMALL: dict[str, str] = {
     "signing.StatementKey": "one at a time",
     "signing.PrivateStatementKey": "one for each statement key",
     "signing.KeyFingerprint": "one for each key and host",
-    "sources.GitRepository": "a few for each namespace",
-    "sources.Rule": "a few for each repository",
-    "upstream.Upstream": "one for each registry that is mirrored",
-    "upstream.StoredSum": "one for each upstream",
-    "upstream.KeyPin": "a few for each provider",
-    "upstream.HeldBack": "of the last hour, at most 10,000",
-    "upstream.UnsignedAllowance": "a few for each upstream",
-    "upstream.PolicyRule": "a few for each upstream",
-    "upstream.Alarm": "people decide each",
-    "upstream.PolicyException": "people decide each",
-    "upstream.Schedule": "people create each",
     "account.EmailAddress": _SIGN_ON,
     "account.EmailConfirmation": _SIGN_ON,
     "mfa.Authenticator": _SIGN_ON,
@@ -91,6 +74,7 @@ SMALL: dict[str, str] = {
     "auth.Group_permissions": _CONTENT,
     "auth.Group": _CONTENT,
     "contenttypes.ContentType": _CONTENT,
+    **rooms.rows("SMALL"),
 }
 
 GROWING: dict[str, dict[str, str]] = {
@@ -98,7 +82,7 @@ GROWING: dict[str, dict[str, str]] = {
         "scope": "'publish'",
         "expires_at": "now() + g * interval '1 minute'",
         "label": "'ci'",
-        "last_used_at": f"CASE WHEN g % 2 = 0 THEN NULL ELSE {_OLD} END",  # half of them were never used
+        "last_used_at": f"CASE WHEN g % 2 = 0 THEN NULL ELSE {OLD} END",  # half of them were never used
     },
     "accounts.ApiToken_namespaces": {},
     "accounts.LoginCode": {},
@@ -118,7 +102,7 @@ GROWING: dict[str, dict[str, str]] = {
         "subject": "'team/module-' || g || '/aws ' || (g % 9) || '.0.0'",
     },
     "audit.Link": {},
-    "blobs.Blob": {"state": "'ready'", "size": "g", "checked_at": _OLD},
+    "blobs.Blob": {"state": "'ready'", "size": "g", "checked_at": OLD},
     "jobs.Job": {
         "kind": "CASE WHEN g % 2 = 0 THEN 'publish-module' ELSE 'verify-release' END",
         "target": f"{FIRST} + g",
@@ -133,31 +117,31 @@ GROWING: dict[str, dict[str, str]] = {
     "notify.OutboxEvent": {},
     "notify.Delivery": {
         "state": "'delivered'",
-        "ended_at": _OLD,
+        "ended_at": OLD,
         "event": "'release.published'",
         "event_id": f"{FIRST} + g",
     },
-    "notify.Letter": {"state": "'sent'", "ended_at": _OLD, "topic": "'published'"},
+    "notify.Letter": {"state": "'sent'", "ended_at": OLD, "topic": "'published'"},
     "provenance.Statement": {"manifest_digest": _OCI_DIGEST},
     "provenance.Attestation": {"form": "'dsse'", "manifest_digest": _OCI_DIGEST},
     "provenance.Referrer": {"digest": _OCI_DIGEST, "attestation_id": "NULL"},
     "providers.Provider": {"type": "'provider-' || g"},
     "providers.ProviderVersion": {"signing": "'registry'"},
     "providers.FormerSignature": {},
-    "providers.Package": _ZIP,
-    "providers.DocsPage": _DOCS_PAGE,
+    "providers.Package": ZIP,
+    "providers.DocsPage": DOCS_PAGE,
     "providers.DocsArchive": {"state": "'shown'"},
     "releases.Release": {
         "kind": f"CASE WHEN {_PROVIDERS} THEN 'provider' ELSE 'module' END",
         "name": f"CASE WHEN {_PROVIDERS} THEN 'provider-' || (g / 10) ELSE 'module-' || (g / 10) || '/aws' END",
-        "version": _SEMVER,
+        "version": SEMVER,
         "sort_key": "decode(md5(g::text), 'hex')",
         # One in a thousand waits for somebody, one in fifty was refused.
         "state": "CASE WHEN g % 1000 = 1 THEN 'awaiting-approval' WHEN g % 1000 = 2 THEN 'held' "
         "WHEN g % 50 = 3 THEN 'rejected' ELSE 'published' END",
         "size": "g",
         "published_at": "now() - g * interval '1 hour'",
-        "finished_at": _OLD,
+        "finished_at": OLD,
         "ticket_digest": "''",
         "verified_as": "CASE WHEN g % 5 = 0 THEN 'sound' ELSE '' END",
         "lifecycle": "CASE WHEN g % 200 = 0 THEN 'yanked' ELSE 'maintained' END",
@@ -181,20 +165,10 @@ GROWING: dict[str, dict[str, str]] = {
     "releases.SearchFacet": {"facet": "'system'", "value": _SYSTEM},
     "releases.Origin": {"way": "'api'"},
     "releases.Participant": {"part": "'token'", "mark": "''"},
-    "releases.Approval": {"decision": "'approved'", "decided_at": _OLD},
+    "releases.Approval": {"decision": "'approved'", "decided_at": OLD},
     "sessions.Session": {"session_key": "md5(g::text)"},
     "signing.SignatureRequest": {},
-    "sources.Tag": {"verdict": "'published'", "name": "'v' || g", "module": "'module/aws'"},
-    "sources.Request": {"tag_id": "NULL"},
-    "sources.Delivery": {},
-    "sources.Push": {},
-    "upstream.SyncRun": {"request": _SYNC, "state": "'done'", "ended_at": _OLD},
-    "upstream.LockRun": {"state": "'done'", "ended_at": _OLD},
-    "upstream.UpstreamProvider": {"type": "'type-' || g", "listed_at": _OLD, "namespace": "'space-' || (g % 500)"},
-    "upstream.UpstreamVersion": {"version": _SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
-    "upstream.PackageDocs": {"pages": "1 + g % 9", "size": "g"},
-    "upstream.PackageDocsPage": _DOCS_PAGE,
-    "upstream.UpstreamPackage": {**_ZIP, "fetched_at": _OLD, "h1": "'h1:'", "used_at": _OLD},
+    **rooms.rows("GROWING"),
 }
 
 # Of a few small tables, which constraints bind.
@@ -212,14 +186,8 @@ _SMALL_COLUMNS: dict[str, dict[str, str]] = {
         "armor": "'-'",
     },
     "signing.KeyFingerprint": {"key": "'key-' || g"},
-    "signing.StatementKey": {"retired_at": _OLD},
-    "upstream.Alarm": {"kind": "'key_changed'", "state": "'dismissed'", "resolved_at": _OLD},
-    "upstream.Schedule": {"request": _SYNC},
-    "upstream.Upstream": {"host": "'registry' || g || '.example'"},
-    "upstream.KeyPin": {"state": "'trusted'"},
-    "upstream.PolicyException": {"upstream_id": "NULL", "module": "''", "module_version": "''"},
-    "upstream.PolicyRule": {"effect": "'allow'", "position": "g"},
-    "sources.Rule": {"position": "g"},
+    "signing.StatementKey": {"retired_at": OLD},
+    **rooms.rows("SMALL_COLUMNS"),
 }
 
 
@@ -276,7 +244,7 @@ def _reference(field: Any) -> str:
 # In this order: some types are others as well.
 _BY_TYPE: dict[type[models.Field[Any, Any]], Callable[[Any], str]] = {
     models.BooleanField: lambda field: "TRUE" if field.default is True else "FALSE",
-    models.DateTimeField: lambda _: _OLD,
+    models.DateTimeField: lambda _: OLD,
     models.DateField: lambda _: "current_date - g % 365",
     models.JSONField: lambda field: "'[]'" if field.default is list else "'{}'",
     models.UUIDField: lambda _: "gen_random_uuid()",

@@ -16,7 +16,7 @@ from django.urls import reverse
 
 from apps.admin_base import counting, listing
 from registry_site.backends.database import give_up_connections
-from tests.conftest import BLOBS
+from tests.cast import BLOBS
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
 from tests.house.scans import plans, tables

@@ -1,4 +1,4 @@
-"""Lock files and required_providers blocks. tests/upstream/test_lock_clients.py compares with real clients."""
+"""Lock files and required_providers blocks. The mirror's own tests compare with real clients."""
 
 from unicodedata import normalize
 

@@ -2,17 +2,33 @@ import socket
 import ssl
 from collections.abc import Iterator
 from dataclasses import replace
+from ipaddress import ip_network
 
 import pytest
 
 from apps.lib.net import fetching
-from tests.upstream.conftest import LOOPBACK, registry, tls_registry
-from tests.upstream.proxying import Proxy, proxying
+from tests.builders import misbehaving
+from tests.builders.misbehaving import Registry
+from tests.builders.proxying import Proxy, proxying
 
-__all__ = ["registry", "tls_registry"]  # fixtures
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 LIMITS = fetching.Limits(
     connect_seconds=1, first_byte_seconds=0.4, total_seconds=5, min_bytes_per_second=2000, window_seconds=0.4
 )
+
+
+@pytest.fixture
+def registry() -> Iterator[Registry]:
+    """A registry over plain http, without providers: see misbehaving.py."""
+    with misbehaving.running() as started:
+        yield started
+
+
+@pytest.fixture
+def tls_registry(tmp_path) -> Iterator[Registry]:
+    """The same over https, with a certificate of a private authority."""
+    with misbehaving.running(tls=tmp_path) as started:
+        yield started
 
 
 @pytest.fixture

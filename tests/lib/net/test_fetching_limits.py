@@ -8,9 +8,9 @@ import pytest
 from apps.lib.net import fetching
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.outgoing import NotAnswered, TooSlow
+from tests.builders import faults
 from tests.lib.net.conftest import LIMITS
 from tests.rows import for_each_row
-from tests.upstream import faults
 
 
 @pytest.fixture

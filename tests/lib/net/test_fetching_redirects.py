@@ -4,8 +4,8 @@ import pytest
 
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.outgoing import NotAnswered
+from tests.builders import faults
 from tests.rows import for_each_row
-from tests.upstream import faults
 
 
 @pytest.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered, NotTrusted
+from tests.builders import faults, misbehaving
 from tests.builders.tls import Authority
 from tests.rows import for_each_row
-from tests.upstream import faults, misbehaving
 
 
 def test_a_private_authority_is_trusted_if_its_certificate_is_given(tls_registry, get):

@@ -1,4 +1,4 @@
-"""Providers of other registries as an OCI mirror. What the room behind it does is tested in tests/upstream."""
+"""Providers of other registries as an OCI mirror. What the room behind it does is tested there."""
 
 import time
 from typing import Any
@@ -7,7 +7,6 @@ import pytest
 from django.test import Client
 
 from apps.audit import generation
-from apps.contrib.mirror.errors import Refused
 from apps.http import mirrors
 from apps.http.ready import ready_of
 from apps.jobs import waiting
@@ -16,7 +15,7 @@ from apps.lib.errors import CredentialsRequired, NotFound, Unavailable
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, digest_of
 from apps.lib.mirrored import OtherClientsOnly, VersionUnknown
 from tests.oci.manifests.documents import Repo, code_of
-from tests.protocol.mirrored import HOST, PROVIDER, RAW, ZIP, OneProvider, package, store_zip
+from tests.protocol.mirrored import HOST, PROVIDER, RAW, ZIP, HeldBack, OneProvider, package, store_zip
 from tests.rows import for_each_row
 
 NAME = f"providers/{HOST}/hashicorp/random"
@@ -90,7 +89,7 @@ def test_d8_what_is_hidden_or_unknown_is_a_challenge_and_then_an_unknown_name(re
     ("error", "code"),
     [
         (OtherClientsOnly("Its terms allow Terraform alone."), (404, "NAME_UNKNOWN")),
-        (Refused("random 3.1.0 is held back by rule 2 until 2026-11-30."), (403, "DENIED")),
+        (HeldBack("random 3.1.0 is held back by rule 2 until 2026-11-30."), (403, "DENIED")),
         (Unavailable("https://registry.elsewhere.example/v1 answered 502."), (503, "UNAVAILABLE")),
     ],
 )

@@ -6,7 +6,7 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Membership, Role, Team
 from apps.accounts.people import teams
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 

@@ -23,7 +23,7 @@ from apps.releases.models import DownloadCount, Lifecycle, Release
 from apps.signing import keys
 from registry_site.front import table
 from registry_site.front.table import may_tell
-from tests.conftest import person
+from tests.cast import person
 from tests.providers.conftest import draft_client, registered
 from tests.providers.draft_client import dist, signed
 from tests.rows import for_each_row

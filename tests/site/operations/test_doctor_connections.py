@@ -10,7 +10,7 @@ from apps.accounts.people import accounts
 from apps.notify import webhooks
 from registry_site.operations import doctor
 from tests.builders.connecting import KINDS, connect_all, hand_over
-from tests.conftest import person
+from tests.cast import person
 
 
 def found():

@@ -9,15 +9,12 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 
 from apps.accounts.identity import sealing, second_factor
-from apps.contrib.git import connecting, credentials, hooks
-from apps.contrib.git.models import GitRepository
-from apps.contrib.mirror import upstreams
-from apps.contrib.mirror.models import Upstream
 from apps.notify import webhooks
 from apps.notify.mail import letters
 from apps.notify.models import Letter, Webhook
 from registry_site import wiring
 from registry_site.operations import doctor
+from tests import rooms
 from tests.sessions import in_browser
 
 pytestmark = pytest.mark.django_db
@@ -40,43 +37,27 @@ def lines(settings):
 def secrets(lines, acme, dora, bob):
     """One of each kind, by what it is: how to read it as its users do, and what it says."""
     owner = in_browser(dora)
-    token = {"kind": "token", "token": "ghp_pears"}
-    connected = connecting.connect(namespace=acme, actor=owner, url="https://github.com/acme/vpc", credential=token)
     hook, former = webhooks.create(
         namespace=acme, url="https://ci.example/hook", events=["release.published"], actor=owner
     )
     newest = webhooks.rotate(hook=hook, actor=owner)
     letter = letters.direct(bob, "bob@acme.example", key="one", subject="One", text="One", url="https://link.example/x")
-    mirror = Upstream.objects.create(
-        host="registry.example", sealed_token=sealing.seal("mirror-pears", upstreams.PURPOSE)
-    )
     adapter = second_factor.SecondFactorAdapter()
     app, codes = (
         Authenticator.objects.create(user=bob, type=kind, data={"used": [], key: adapter.encrypt(f"{key} of Bob")})
         for kind, key in ((Authenticator.Type.TOTP, "secret"), (Authenticator.Type.RECOVERY_CODES, "seed"))
     )
 
-    def of_repository() -> GitRepository:
-        return GitRepository.objects.get(pk=connected.repository.pk)
-
     def of_hook(name: str) -> str:
         return sealing.unseal(getattr(Webhook.objects.get(), name), webhooks.PURPOSE)
 
-    def of_hook_of_git() -> str:
-        repository = of_repository()
-        return sealing.unseal(repository.sealed_hook_secret, hooks.SEALED.purpose_of(repository.hook_id))
-
-    git = (credentials.access_of(of_repository()).authorization, of_hook_of_git())
     return {
-        "a repository's token": (lambda: credentials.access_of(of_repository()).authorization, git[0]),
-        "the secret of a repository's webhooks": (of_hook_of_git, git[1]),
         "a webhook's secret": (lambda: of_hook("sealed_secret"), newest),
         "a webhook's former secret": (lambda: of_hook("former_secret"), former),
         "a letter's link": (
             lambda: sealing.unseal(Letter.objects.get(pk=letter.pk).sealed_url, letters.PURPOSE),
             "https://link.example/x",
         ),
-        "a mirror's token": (lambda: upstreams.token_of(Upstream.objects.get(pk=mirror.pk)), "mirror-pears"),
         "an app's secret": (
             lambda: adapter.decrypt(Authenticator.objects.get(pk=app.pk).data["secret"]),
             "secret of Bob",
@@ -85,6 +66,7 @@ def secrets(lines, acme, dora, bob):
             lambda: adapter.decrypt(Authenticator.objects.get(pk=codes.pk).data["seed"]),
             "seed of Bob",
         ),
+        **{kind: secret for of_room in rooms.contributed("secrets") for kind, secret in of_room(acme, dora).items()},
     }
 
 
@@ -114,12 +96,12 @@ def meant(secrets):
 def test_every_secret_opens_after_the_former_line_is_removed(lines, secrets):
     lines(NEW, OLD)
     assert opened(secrets) == meant(secrets)
-    assert finding()[:2] == ("warn", "8 are encrypted under an older line of LARDER_SECRET_KEY_FILE")
+    assert finding()[:2] == ("warn", f"{len(secrets)} are encrypted under an older line of LARDER_SECRET_KEY_FILE")
 
-    assert reseal() == "8 resealed.\nAll stored secrets use the newest secret key.\n"
-    before = GitRepository.objects.values_list("sealed_credential", "sealed_hook_secret").get()
+    assert reseal() == f"{len(secrets)} resealed.\nAll stored secrets use the newest secret key.\n"
+    before = Webhook.objects.values_list("sealed_secret", "former_secret").get()
     assert reseal().startswith("0 resealed.")
-    assert GitRepository.objects.values_list("sealed_credential", "sealed_hook_secret").get() == before
+    assert Webhook.objects.values_list("sealed_secret", "former_secret").get() == before
 
     lines(NEW)
     assert opened(secrets) == meant(secrets)
@@ -132,36 +114,37 @@ def test_a_line_that_was_removed_too_early_is_named_and_nothing_is_lost(lines, s
 
     told = reseal()
 
-    assert "GitRepository.sealed_credential, row " in told
+    assert "Webhook.sealed_secret, row " in told
     assert "Authenticator.data, row " in told
-    assert "8 were encrypted with another secret key and are unchanged. Add that key as the last line" in told
+    others = f"{len(secrets)} were encrypted with another secret key"
+    assert f"{others} and are unchanged. Add that key as the last line" in told
     state, found, hint = finding()
-    assert (state, "8 were encrypted with another secret key" in found) == ("fail", True)
+    assert (state, others in found) == ("fail", True)
     assert hint.startswith("docs/operations/keys.md")
     lines(NEW, OLD)
-    assert reseal().startswith("8 resealed.")
+    assert reseal().startswith(f"{len(secrets)} resealed.")
     assert opened(secrets) == meant(secrets)
 
 
 def test_one_secret_of_another_key_keeps_no_other_from_being_resealed(lines, secrets):
     lines(OTHER)
-    Upstream.objects.filter(host="registry.example").update(sealed_token=sealing.seal("lost", upstreams.PURPOSE))
+    Webhook.objects.update(former_secret=sealing.seal("lost", webhooks.PURPOSE))
     lines(NEW, OLD)
 
-    assert "7 resealed.\n1 were encrypted with another secret key" in reseal()
+    assert f"{len(secrets) - 1} resealed.\n1 were encrypted with another secret key" in reseal()
 
 
 @pytest.mark.both
 def test_a_secret_that_was_replaced_meanwhile_stays(lines, secrets):
     lines(NEW, OLD)
-    (found,) = sealing.outdated([upstreams.SEALED])
-    Upstream.objects.filter(pk=found.pk).update(sealed_token=sealing.seal("fresh", upstreams.PURPOSE))
+    (found,) = sealing.outdated([letters.SEALED])
+    Letter.objects.filter(pk=found.pk).update(sealed_url=sealing.seal("fresh", letters.PURPOSE))
 
-    assert sealing.unseal(str(found.renewed), upstreams.PURPOSE) == "mirror-pears"
-    assert "mirror-pears" not in repr(found), "which may be in a log"
+    assert sealing.unseal(str(found.renewed), letters.PURPOSE) == "https://link.example/x"
+    assert "link.example" not in repr(found), "which may be in a log"
     assert not sealing.replace(found)
 
-    assert upstreams.token_of(Upstream.objects.get(pk=found.pk)) == "fresh"
+    assert sealing.unseal(Letter.objects.get(pk=found.pk).sealed_url, letters.PURPOSE) == "fresh"
 
 
 def test_every_encrypted_field_of_a_model_is_resealed():

@@ -15,6 +15,7 @@ import pytest
 
 from tests.builders.archives import module_zip
 from tests.flows.crashing import make_key
+from tests.house.sources import python_files
 from tests.live import CHECKOUT, start_live
 from tests.mounts import as_in_a_container
 from tests.rows import for_each_row
@@ -95,7 +96,7 @@ def test_the_image_holds_what_its_commands_need(tmp_path: Path) -> None:
     app.mkdir()
     for name in kept:
         if (CHECKOUT / name).is_dir():
-            shutil.copytree(CHECKOUT / name, app / name, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(CHECKOUT / name, app / name, ignore=shutil.ignore_patterns("__pycache__", "tests"))
         else:
             shutil.copy2(CHECKOUT / name, app / name)
     assert not [name for name in ("var", ".venv", ".git", "tests") if any(fnmatch(name, rule) for rule in kept)]
@@ -239,7 +240,7 @@ def test_storage_and_keys_need_no_other_service_of_botocore(tmp_path: Path) -> N
 
 
 def test_the_code_asks_no_other_service_of_aws() -> None:
-    code = "\n".join(path.read_text() for path in (CHECKOUT / "apps").rglob("*.py"))
+    code = "\n".join(path.read_text() for path in python_files("apps"))
     asked = set(re.findall(r"\.(?:client|resource|create_client)\(\s*['\"]([\w-]+)['\"]", code))
 
     assert asked == {"kms"}  # and S3, by django-storages

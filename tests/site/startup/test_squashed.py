@@ -14,7 +14,7 @@ from apps.accounts.models import User
 from registry_site.management.commands import migrate
 from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
-from tests.conftest import person
+from tests.cast import person
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db

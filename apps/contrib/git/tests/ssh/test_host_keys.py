@@ -1,0 +1,168 @@
+"""The server gets other host keys: nothing is fetched until an owner has confirmed exactly those that were shown."""
+
+import json
+import re
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts.models import User
+from apps.audit.kinds import Kind
+from apps.audit.models import AuditEvent
+from apps.contrib.git.models import GitRepository
+from apps.contrib.git.tests.conftest import module, work_off
+from apps.contrib.git.tests.pages.conftest import LIST
+from apps.contrib.git.tests.ssh.conftest import NAME, vpc
+from apps.notify.models import Delivery, Letter, Webhook
+from apps.notify.outbox import dispatch
+from tests import pages
+from tests.builders.git_servers import ssh_key
+
+pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
+EVENT = "repository.host-keys-changed"
+
+
+@pytest.fixture
+def other(tmp_path):
+    return (ssh_key(tmp_path / "other"),)
+
+
+@pytest.fixture
+def third(tmp_path):
+    return (ssh_key(tmp_path / "third"),)
+
+
+@pytest.fixture
+def waiting(portal, serve, host_keys):
+    """v1.0.0 is published, and v1.1.0 was pushed; return the port, where nothing answers."""
+    with serve() as site:
+        upstream = vpc(site)
+        repository = portal.connected(site.url(NAME))
+        site.authorize(repository.credential_facts["public_key"])
+        portal.look(repository)
+        portal.publish(repository)
+        upstream.commit(module("second"))
+        upstream.tag("v1.1.0")
+    return repository, site
+
+
+def confirm(client, repository, fingerprints):
+    return client.post(f"{LIST}/{repository.pk}/host-keys", {"fingerprint": fingerprints})
+
+
+def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_shown(
+    portal, serve, waiting, other, third, dora, bob, alice, browser_of
+):
+    repository, before = waiting
+    known = before.fingerprints
+    User.objects.filter(pk=dora.pk).update(email="dora@acme.example")
+    Webhook.objects.create(
+        namespace=repository.namespace, url="https://hooks.acme.example/git", events=[EVENT], sealed_secret=""
+    )
+    asked = len(before.commands)
+
+    with serve(port=before.port, own=other) as site:
+        for _ in range(2):
+            assert portal.sync(repository) == {"v1.0.0": "published", "nightly": "ignored"}
+        assert repository.failure_code == "host_key_changed"
+        assert len(site.commands) == asked
+        dispatch()
+        [told] = [json.loads(row.body) for row in Delivery.objects.all()]
+        assert told["type"] == EVENT
+        assert "other host keys" in Letter.objects.get(user=dora).subject
+
+        link = f'href="{LIST}/{repository.pk}/host-keys"'
+        assert link in pages.shown(portal.client.get(f"{LIST}/{repository.pk}"))
+        assert site.fingerprints[0] not in pages.shown(portal.client.get(f"{LIST}/{repository.pk}/host-keys"))
+        page = portal.scan(repository)
+        assert all(one in page for one in (*known, *site.fingerprints))
+        shown = re.findall(r'name="fingerprint" value="([^"]+)"', page)
+        assert shown == site.fingerprints
+
+        publisher = browser_of(alice)
+        assert link not in pages.shown(publisher.get(f"{LIST}/{repository.pk}"))
+        for client in (publisher, browser_of(bob)):
+            assert confirm(client, repository, shown).status_code in (403, 404)
+
+    with serve(port=before.port, own=third) as site:
+        portal.scan(repository)
+        answer = confirm(portal.client, repository, shown)
+        assert answer.status_code == 409
+        assert all(one in pages.text_of(answer) for one in (*shown, *site.fingerprints))
+        repository.refresh_from_db()
+        assert repository.failure_code == "host_key_changed"
+
+    with serve(port=before.port, own=other) as site:
+        portal.scan(repository)
+        GitRepository.objects.update(host_scanned_at=timezone.now() - timedelta(minutes=11))
+        assert confirm(portal.client, repository, shown).status_code == 409, "an old scan"
+        portal.scan(repository)
+        assert confirm(portal.client, repository, shown).status_code == 303
+        assert len(site.commands) == asked
+        assert link not in pages.shown(portal.client.get(f"{LIST}/{repository.pk}"))
+        work_off()
+        assert portal.sync(repository) == {"v1.0.0": "published", "v1.1.0": "published", "nightly": "ignored"}
+    first, trusted = AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_TRUSTED).order_by("pk")
+    assert (first.detail["known"], first.detail["found"]) == ([], known)
+    assert (trusted.detail["known"], trusted.detail["found"]) == (known, shown)
+
+
+def test_keys_that_change_again_before_the_next_listing_are_another_alarm(portal, serve, waiting, other, third):
+    repository, before = waiting
+    with serve(port=before.port, own=other) as site:
+        portal.sync(repository)
+        portal.scan(repository)
+        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
+
+    with serve(port=before.port, own=third):
+        work_off()
+
+    repository.refresh_from_db()
+    assert repository.failure_code == "host_key_changed"
+    assert AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_CHANGED).count() == 2
+
+
+def test_the_hours_of_the_alarm_do_not_count_towards_the_next_failure(portal, serve, waiting, other):
+    repository, before = waiting
+    with serve(port=before.port, own=other) as site:
+        portal.sync(repository)
+        portal.scan(repository)
+        GitRepository.objects.update(failing_since=timezone.now() - timedelta(hours=5))
+        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
+
+    work_off()  # nothing answers
+
+    repository.refresh_from_db()
+    assert repository.failure_code == "unreachable"
+    assert not AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_FAILING).exists()
+
+
+def test_a_draft_whose_server_changed_its_keys_is_looked_at_once_they_are_confirmed(portal, serve, other):
+    with serve() as site:
+        vpc(site)
+        repository = portal.connected(site.url(NAME))
+        site.authorize(repository.credential_facts["public_key"])
+
+    with serve(port=site.port, own=other) as site:
+        portal.look(repository)
+        plan = f"{LIST}/{repository.pk}/plan"
+        assert repository.preview["failure"]["code"] == "host_key_changed"
+        assert f'href="{LIST}/{repository.pk}/host-keys"' in pages.shown(portal.client.get(plan))
+        portal.scan(repository)
+        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
+        assert f'href="{LIST}/{repository.pk}/host-keys"' not in pages.shown(portal.client.get(plan))
+        portal.look(repository)
+        assert portal.publish(repository)["v1.0.0"] == "published"
+
+
+def test_a_server_that_adds_a_key_is_still_read_and_the_page_marks_the_key(portal, serve, host_keys):
+    with serve(own=host_keys[1:]) as site:
+        vpc(site)
+        repository = portal.connected(site.url(NAME))
+        site.authorize(repository.credential_facts["public_key"])
+
+    with serve(port=site.port):
+        portal.look(repository)
+        assert portal.publish(repository)["v1.0.0"] == "published"
+        assert portal.scan(repository).count(">New<") == 1

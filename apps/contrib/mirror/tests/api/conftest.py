@@ -1,0 +1,3 @@
+from apps.contrib.mirror.tests.mirrored import auditor, shelf
+
+__all__ = ["auditor", "shelf"]

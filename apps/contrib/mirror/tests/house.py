@@ -1,0 +1,66 @@
+"""What mirrored registries add to the tables of the house tests (see tests/rooms.py)."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from apps.accounts.identity import sealing
+from apps.accounts.models import Namespace, User
+from apps.contrib.mirror import breaker, requesting, upstreams
+from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.sync_requests import Request
+from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
+
+_SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
+IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/test_lock_api.py"}
+LARGE = dict.fromkeys((UpstreamVersion, UpstreamPackage))
+FEW = dict.fromkeys((Upstream, UpstreamProvider, KeyPin))
+SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
+SMALL = {
+    "upstream.Upstream": "one for each registry that is mirrored",
+    "upstream.StoredSum": "one for each upstream",
+    "upstream.KeyPin": "a few for each provider",
+    "upstream.HeldBack": "of the last hour, at most 10,000",
+    "upstream.UnsignedAllowance": "a few for each upstream",
+    "upstream.PolicyRule": "a few for each upstream",
+    "upstream.Alarm": "people decide each",
+    "upstream.PolicyException": "people decide each",
+    "upstream.Schedule": "people create each",
+}
+SMALL_COLUMNS: dict[str, dict[str, str]] = {
+    "upstream.Alarm": {"kind": "'key_changed'", "state": "'dismissed'", "resolved_at": OLD},
+    "upstream.Schedule": {"request": _SYNC},
+    "upstream.Upstream": {"host": "'registry' || g || '.example'"},
+    "upstream.KeyPin": {"state": "'trusted'"},
+    "upstream.PolicyException": {"upstream_id": "NULL", "module": "''", "module_version": "''"},
+    "upstream.PolicyRule": {"effect": "'allow'", "position": "g"},
+}
+GROWING: dict[str, dict[str, str]] = {
+    "upstream.SyncRun": {"request": _SYNC, "state": "'done'", "ended_at": OLD},
+    "upstream.LockRun": {"state": "'done'", "ended_at": OLD},
+    "upstream.UpstreamProvider": {"type": "'type-' || g", "listed_at": OLD, "namespace": "'space-' || (g % 500)"},
+    "upstream.UpstreamVersion": {"version": SEMVER, "sort_key": "decode(md5(g::text), 'hex')", "key_id": "NULL"},
+    "upstream.PackageDocs": {"pages": "1 + g % 9", "size": "g"},
+    "upstream.PackageDocsPage": DOCS_PAGE,
+    "upstream.UpstreamPackage": {**ZIP, "fetched_at": OLD, "h1": "'h1:'", "used_at": OLD},
+}
+
+
+def begin_anew_with_registries(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No pause before another try, and no breaker open from another test."""
+    monkeypatch.setattr(requesting, "PAUSES", (0.0, 0.0))
+    breaker.hosts.clear()
+    breaker._leases().clear()
+
+
+def watched(namespace: Namespace, owner: User) -> None:  # others need them
+    """Have what the metrics are about."""
+    Upstream.objects.create(host="registry.example.com", is_enabled=True)
+
+
+def secrets(namespace: Namespace, owner: User) -> dict[str, tuple[Callable[[], Any], Any]]:
+    sealed = sealing.seal("mirror-pears", upstreams.PURPOSE)
+    made = Upstream.objects.create(host="registry.example", sealed_token=sealed)
+    return {"a mirror's token": (lambda: upstreams.token_of(Upstream.objects.get(pk=made.pk)), "mirror-pears")}

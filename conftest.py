@@ -1,0 +1,16 @@
+"""What every test may ask for, in tests/ and in the rooms of apps/contrib."""
+
+from tests import rooms
+
+collect_ignore = [str(folder) for folder in rooms.ALL if folder not in rooms.HERE]
+pytest_plugins = [
+    "tests.cast",
+    "tests.chaos.report",
+    "tests.failures",
+    "tests.garbage",
+    "tests.migrated",
+    "tests.needs",
+    "tests.nothing",
+    "tests.progress",
+    "tests.larders",  # needs the one before
+]

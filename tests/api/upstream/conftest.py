@@ -1,3 +1,0 @@
-from tests.upstream.mirrored import auditor, shelf
-
-__all__ = ["auditor", "shelf"]
