@@ -99,6 +99,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     # The singular and the plural, if Django's guess from the class is not what people say. In Meta they would need a
     # migration.
     names: tuple[str, str] | None = None
+    ordering: Sequence[str] | None = ("-pk",)
     list_per_page = 50
     list_max_show_all = 200
     show_full_result_count = False
@@ -115,6 +116,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         super().__init__(model, admin_site)
         if self.names:
             self.opts.verbose_name, self.opts.verbose_name_plural = self.names
+        if self.date_hierarchy is None and "created_at" in {column.name for column in self.opts.concrete_fields}:
+            self.date_hierarchy = "created_at"
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LarderChangeList]:  # noqa: ARG002
         return LarderChangeList

@@ -20,8 +20,6 @@ ProblemFilter = one_of(
 class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_display = ("short_digest", "size", "state_badge", "problem_badge", "checked_at", "created_at")
     list_filter = ("state", ProblemFilter)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     indexed_orders = ("digest", "created_at", "checked_at")
     search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."

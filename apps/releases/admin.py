@@ -75,7 +75,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "kind",
     )
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
-    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
     indexed_orders = ("published_at",)
     search_fields = ("name", "version", "digest", "uploaded_digest")
@@ -205,7 +204,6 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", in_namespace())
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
-    ordering = ("-pk",)
     indexed_orders = ("published_at",)
     search_fields = ("name",)
     search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
@@ -254,7 +252,6 @@ class CleanupRuleAdmin(ReadOnlyAdmin[CleanupRule]):
     list_display = ("namespace", "enabled", "action", "prerelease_days", "stable_days", "changed_at", "applied_at")
     list_filter = ("enabled", "action", in_namespace())
     list_select_related = ("namespace",)
-    ordering = ("-pk",)
     search_fields = ("namespace__name",)
     search_help_text = "The name of a namespace."
     fields = (

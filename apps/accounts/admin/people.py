@@ -237,8 +237,6 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         is_set("revoked", "revoked", "revoked_at"),
     )
     list_select_related = ("namespace", "created_by", "used_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     search_fields = ("note",)
     search_help_text = "A part of the note."
     autocomplete_fields = ("namespace",)

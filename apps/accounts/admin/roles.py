@@ -94,7 +94,6 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     )
     list_filter = ("visibility", "breaking_changes", leaderless("owner", Namespace.objects.without_active_owner))
     list_select_related = ("created_by",)
-    date_hierarchy = "created_at"
     ordering = ("name",)
     search_fields = ("name",)
     search_help_text = "The beginning of a name."
@@ -181,7 +180,6 @@ class GrantAdmin(LarderAdmin[Grant]):
     )
     list_select_related = ("namespace", "user", "team", "given_by")
     date_hierarchy = "given_at"
-    ordering = ("-pk",)
     search_fields = ("namespace__name", "user__username", "team__name")
     search_help_text = "The beginning of a namespace, of a user name or of a team."
     fields = ("namespace", "user", "team", "role", "given_by", "given_at")
