@@ -21,7 +21,7 @@ from apps.contrib.mirror import alarm_reading, browsing, connection_values, held
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.snippets import client_setup, mirror_snippets
 from apps.portal.snippets.client_setup import Snippet
@@ -37,10 +37,9 @@ VISIBILITIES = [
 class UpstreamForm(forms.Form):
     """The fields of `upstreams.change`, which checks them."""
 
-    host = forms.CharField(
+    host = PlainField(
         max_length=255,
         help_text="As provider addresses name it, without https:// and a port, such as registry.example.com.",
-        widget=forms.TextInput(PLAIN),
     )
     enabled = forms.BooleanField(required=False, initial=True, label="Mirror its providers")
     accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we keep to them")
@@ -60,12 +59,12 @@ class UpstreamForm(forms.Form):
         label="Sealed: fetch nothing on demand",
         help_text="Clients get only what a sync has fetched in advance.",
     )
-    url = forms.CharField(
+    url = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="URL",
         help_text="Only if the registry answers at another address than https:// and its host.",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
     )
     token = forms.CharField(
         required=False,
@@ -82,12 +81,12 @@ class UpstreamForm(forms.Form):
         help_text="PEM certificates of a private authority, trusted for this registry besides those of the system.",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
     )
-    proxy = forms.CharField(
+    proxy = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="Outgoing proxy",
         help_text="Such as http://proxy.example.com:3128. Empty: the proxy of LARDER_UPSTREAM_PROXY, if it is set.",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
     )
     list_seconds = forms.IntegerField(
         initial=600, label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
