@@ -88,7 +88,6 @@ class ModuleVersionAdmin(VersionAdmin):
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
     date_hierarchy = "release__published_at"
     indexed_orders = ("release__published_at",)
-    search_fields = ("module__name", "release__version", "release__digest")
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
         ("title", "standing", "is_prerelease"),
@@ -180,7 +179,6 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
     indexed_orders = ("created_at",)
-    search_fields = ("name", "system")
     search_help_text = "An address (acme/vpc/aws), its beginning, or one of its names."
     fields = (
         ("namespace", "name", "system"),

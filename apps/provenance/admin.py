@@ -20,7 +20,6 @@ class StatementAdmin(ReadOnlyAdmin[Statement]):
     list_filter = (in_namespace("release__namespace__name"), "made_at")
     list_select_related = ("release__namespace", "key")
     indexed_orders = ()
-    search_fields = ("digest",)
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
     fields = (("release_page", "key_page"), ("digest", "size", "made_at"), "payload")
     csv_columns = (
@@ -54,7 +53,6 @@ class AttestationAdmin(ReadOnlyAdmin[Attestation]):
     list_filter = (in_namespace("release__namespace__name"), "form", "is_pushed")
     list_select_related = ("release__namespace", "added_by")
     date_hierarchy = "added_at"
-    search_fields = ("digest",)
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
     fields = (
         ("release_page", "form", "predicate_type"),

@@ -53,7 +53,6 @@ class ProviderVersionAdmin(VersionAdmin):
     list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
     date_hierarchy = "release__published_at"
     indexed_orders = ("release__published_at",)
-    search_fields = ("provider__type", "release__version", "sums_digest")
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
         "signature."
@@ -152,7 +151,6 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
     indexed_orders = ("created_at",)
-    search_fields = ("type",)
     search_help_text = "An address (acme/cloud), its beginning, or one of its names."
     fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
     readonly_fields = ("latest", "newest")
@@ -200,7 +198,6 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
         ("version__release__lifecycle", admin.ChoicesFieldListFilter),
     )
     list_select_related = ("version__release__namespace",)
-    search_fields = ("filename", "digest")
     search_help_text = "An address (acme/cloud), a platform (linux_amd64), a file name, or the beginning of a sha256."
     fields = (("filename", "platform"), "version_page", ("digest", "size"), "h1")
     csv_columns = (

@@ -77,7 +77,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
     ordering = ("-created_at", "-pk")
     indexed_orders = ("published_at",)
-    search_fields = ("name", "version", "digest", "uploaded_digest")
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
     )
@@ -180,7 +179,6 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     list_select_related = ("release__namespace",)
     date_hierarchy = "day"
     ordering = ("-day", "-pk")
-    search_fields = ("release__name",)
     search_help_text = "An address (acme/vpc/aws) or its beginning, or a version."
     fields = ("day", "release_page", "client", "count")
     readonly_fields = ("release_page",)
@@ -205,7 +203,6 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
     indexed_orders = ("published_at",)
-    search_fields = ("name",)
     search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
     fields = (
         ("namespace", "name", "kind"),
@@ -252,7 +249,6 @@ class CleanupRuleAdmin(ReadOnlyAdmin[CleanupRule]):
     list_display = ("namespace", "enabled", "action", "prerelease_days", "stable_days", "changed_at", "applied_at")
     list_filter = ("enabled", "action", in_namespace())
     list_select_related = ("namespace",)
-    search_fields = ("namespace__name",)
     search_help_text = "The name of a namespace."
     fields = (
         ("namespace", "enabled", "action"),

@@ -81,7 +81,6 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_filter = ("state", "custody", in_namespace(), ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
-    search_fields = ("fingerprint", "uid")
     search_help_text = "A namespace, the beginning or the end (key id) of a fingerprint, or a word of the name."
     fields = (
         ("namespace", "state", "custody"),
@@ -152,7 +151,6 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
     list_display = ("title", "state_badge", "made_at", "retired_at", "signed")
     list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
-    search_fields = ("key_id",)
     search_help_text = "The beginning of a key id."
     fields = ("key_id", ("made_at", "retired_at"), "signed", "public_half")
     acts = {

@@ -84,7 +84,6 @@ class TeamAdmin(LarderAdmin[Team]):
     )
     list_select_related = ("created_by",)
     ordering = ("name",)
-    search_fields = ("name",)
     search_help_text = "The beginning of a name."
     fields = ("name", "description")
     inlines = (MembershipInline, GrantInline)
@@ -162,7 +161,6 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
     list_display = ("group", "issuer", "team", "staff_role", "created_by", "created_at")
     list_select_related = ("team", "created_by")
     ordering = ("issuer", "group", "pk")
-    search_fields = ("group",)
     search_help_text = "The beginning of a group's name."
     fields = ("issuer", "group", "team", "staff_role")
     autocomplete_fields = ("team",)

@@ -26,7 +26,6 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     list_display = ("title", "about", "state_badge", "versions_signed", "first_seen_at", "decided_at")
     list_filter = ("state", of_host())
     list_select_related = ("upstream", "provider__upstream", "decided_by")
-    search_fields = ("fingerprint",)
     search_help_text = "A namespace, or the beginning or the end (key id) of a fingerprint."
     fields = (
         ("about", "state_badge"),
@@ -140,7 +139,6 @@ class AlarmAdmin(ReadOnlyAdmin[Alarm]):
     list_display = ("title", "kind", "state_badge", "raised_at", "seen_at", "times", "resolved_by")
     list_filter = ("state", "kind", of_host())
     list_select_related = ("upstream", "resolved_by", "provider__upstream", "version__provider__upstream")
-    search_fields = ("namespace",)
     search_help_text = "A namespace, or the beginning of what the alarm is about (host/namespace/type)."
     fields = (
         ("kind", "state_badge"),
