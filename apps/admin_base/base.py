@@ -1,7 +1,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from django.contrib import admin, messages
 from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
@@ -99,6 +99,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     # The singular and the plural, if Django's guess from the class is not what people say. In Meta they would need a
     # migration.
     names: tuple[str, str] | None = None
+    ordering: ClassVar[tuple[str, ...]] = ("-pk",)
     list_per_page = 50
     list_max_show_all = 200
     show_full_result_count = False
@@ -115,6 +116,10 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         super().__init__(model, admin_site)
         if self.names:
             self.opts.verbose_name, self.opts.verbose_name_plural = self.names
+        if self.date_hierarchy is None and "created_at" in {column.name for column in self.opts.concrete_fields}:
+            type(self).date_hierarchy = "created_at"
+        if self.search_help_text:
+            type(self).search_fields = ("pk",)  # shows the box; `search_condition` says what is searched
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[LarderChangeList]:  # noqa: ARG002
         return LarderChangeList
@@ -143,7 +148,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return portal_link(self.get_view_on_site_url(row) or "", row)
 
     def search_condition(self, word: str) -> Q:
-        """Return the condition for one word of the search box. Called only if `search_fields` shows the box.
+        """Return the condition for one word of the search box. Called only if `search_help_text` shows the box.
 
         On large tables an index serves each alternative of an OR.
         """

@@ -53,9 +53,6 @@ class RepositoryAdmin(ReadOnlyAdmin[Repository]):
     list_display = ("title", "manifests", "tags", "blobs", "created_by", "created_at")
     list_filter = ("namespace__visibility", in_namespace(), by_person("created_by__username", "first pusher"))
     list_select_related = ("namespace", "created_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
-    search_fields = ("path",)
     search_help_text = "A namespace, an address (acme/vpc/aws), or the start of either."
     fields = ("title", ("manifests", "tags", "blobs"), ("created_by", "created_at"))
     acts = {"collect": Act("Collect garbage now, in all repositories", "oci.delete_manifest", collect)}
@@ -93,8 +90,6 @@ class ManifestAdmin(ReadOnlyAdmin[Manifest]):
     list_filter = (IN_REPOSITORY, by_person("pushed_by__username", "pusher"), AttachedFilter)
     list_select_related = ("repository__namespace", "pushed_by")
     date_hierarchy = "pushed_at"
-    ordering = ("-pk",)
-    search_fields = ("digest",)
     search_help_text = "A repository, an artifact type, or the beginning of a digest: its own, or its subject's."
     fields = (
         ("digest", "repository_page"),
@@ -144,8 +139,6 @@ class TagAdmin(ReadOnlyAdmin[Tag]):
     list_filter = (IN_REPOSITORY, by_person("moved_by__username", "mover"))
     list_select_related = ("repository__namespace", "manifest", "moved_by")
     date_hierarchy = "moved_at"
-    ordering = ("-pk",)
-    search_fields = ("name",)
     search_help_text = "A repository, or the beginning of a tag. The tags of releases have no rows."
     fields = (("name", "repository_page"), "leads_to", ("moved_by", "moved_at"))
     csv_columns = (
@@ -176,9 +169,7 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     list_display = ("title", "repository", "user", "size", "standing", "created_at", "expires_at")
     list_filter = (is_set("bytes coming in", "coming", "lease", ("Receiving", "Idle")), IN_REPOSITORY, by_person())
     list_select_related = ("repository__namespace", "user")
-    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    search_fields = ("user__username",)
     search_help_text = "A repository, or the exact name of a person."
     fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
     acts = {

@@ -49,7 +49,6 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
     date_hierarchy = "at"
     ordering = ("-at", "-pk")
     indexed_orders = ("subject",)
-    search_fields = ("subject", "request_id")
     search_help_text = "A person, the beginning of an address (acme/vpc/aws), a network address, or a whole request id."
     fields = ("at", "kind", "actor", "actor_id", "token_id", "about", "from_address", "detail", "request_id")
     readonly_fields = ("actor", "about", "from_address")

@@ -20,10 +20,7 @@ ProblemFilter = one_of(
 class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_display = ("short_digest", "size", "state_badge", "problem_badge", "checked_at", "created_at")
     list_filter = ("state", ProblemFilter)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     indexed_orders = ("digest", "created_at", "checked_at")
-    search_fields = ("digest",)
     search_help_text = "The beginning of a sha256."
     fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
     csv_columns = ("digest", "size", "state", "problem", "checked_at", "created_at")

@@ -40,9 +40,7 @@ class Kinds(admin.SimpleListFilter):
 class JobAdmin(ReadOnlyAdmin[Job]):
     list_display = ("title", "state_badge", "attempts", "age", "worker", "finished_at")
     list_filter = ("state", Kinds)
-    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
-    search_fields = ("kind", "target", "request_id")
     search_help_text = "An address (acme/vpc/aws) or its beginning, a kind, a number, or a whole request id."
     fieldsets = (
         (

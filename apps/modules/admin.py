@@ -87,9 +87,7 @@ class ModuleVersionAdmin(VersionAdmin):
     )
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
     date_hierarchy = "release__published_at"
-    ordering = ("-pk",)
     indexed_orders = ("release__published_at",)
-    search_fields = ("module__name", "release__version", "release__digest")
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
         ("title", "standing", "is_prerelease"),
@@ -180,10 +178,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
     list_display = ("title", "latest", "versions", "downloads", "created_at", "page")
     list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     indexed_orders = ("created_at",)
-    search_fields = ("name", "system")
     search_help_text = "An address (acme/vpc/aws), its beginning, or one of its names."
     fields = (
         ("namespace", "name", "system"),

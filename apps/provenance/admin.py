@@ -19,9 +19,7 @@ class StatementAdmin(ReadOnlyAdmin[Statement]):
     list_display = ("title", "release_page", "key_page", "sha256", "size", "made_at")
     list_filter = (in_namespace("release__namespace__name"), "made_at")
     list_select_related = ("release__namespace", "key")
-    ordering = ("-pk",)
     indexed_orders = ()
-    search_fields = ("digest",)
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
     fields = (("release_page", "key_page"), ("digest", "size", "made_at"), "payload")
     csv_columns = (
@@ -55,8 +53,6 @@ class AttestationAdmin(ReadOnlyAdmin[Attestation]):
     list_filter = (in_namespace("release__namespace__name"), "form", "is_pushed")
     list_select_related = ("release__namespace", "added_by")
     date_hierarchy = "added_at"
-    ordering = ("-pk",)
-    search_fields = ("digest",)
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
     fields = (
         ("release_page", "form", "predicate_type"),

@@ -52,9 +52,7 @@ class ProviderVersionAdmin(VersionAdmin):
     )
     list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
     date_hierarchy = "release__published_at"
-    ordering = ("-pk",)
     indexed_orders = ("release__published_at",)
-    search_fields = ("provider__type", "release__version", "sums_digest")
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
         "signature."
@@ -152,10 +150,7 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
     list_display = ("title", "latest", "versions", "created_at", "page")
     list_filter = ("namespace__visibility", in_namespace())
     list_select_related = ("namespace",)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     indexed_orders = ("created_at",)
-    search_fields = ("type",)
     search_help_text = "An address (acme/cloud), its beginning, or one of its names."
     fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
     readonly_fields = ("latest", "newest")
@@ -203,8 +198,6 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
         ("version__release__lifecycle", admin.ChoicesFieldListFilter),
     )
     list_select_related = ("version__release__namespace",)
-    ordering = ("-pk",)
-    search_fields = ("filename", "digest")
     search_help_text = "An address (acme/cloud), a platform (linux_amd64), a file name, or the beginning of a sha256."
     fields = (("filename", "platform"), "version_page", ("digest", "size"), "h1")
     csv_columns = (

@@ -75,10 +75,8 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "kind",
     )
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
-    date_hierarchy = "created_at"
     ordering = ("-created_at", "-pk")
     indexed_orders = ("published_at",)
-    search_fields = ("name", "version", "digest", "uploaded_digest")
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
     )
@@ -181,7 +179,6 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
     list_select_related = ("release__namespace",)
     date_hierarchy = "day"
     ordering = ("-day", "-pk")
-    search_fields = ("release__name",)
     search_help_text = "An address (acme/vpc/aws) or its beginning, or a version."
     fields = ("day", "release_page", "client", "count")
     readonly_fields = ("release_page",)
@@ -205,9 +202,7 @@ class SearchDocAdmin(ReadOnlyAdmin[SearchDoc]):
     list_filter = ("kind", "lifecycle", "is_listed", "is_prerelease", in_namespace())
     list_select_related = ("namespace", "release__namespace")
     date_hierarchy = "published_at"
-    ordering = ("-pk",)
     indexed_orders = ("published_at",)
-    search_fields = ("name",)
     search_help_text = "An address (acme/vpc/aws, acme/cloud) or its beginning."
     fields = (
         ("namespace", "name", "kind"),
@@ -254,8 +249,6 @@ class CleanupRuleAdmin(ReadOnlyAdmin[CleanupRule]):
     list_display = ("namespace", "enabled", "action", "prerelease_days", "stable_days", "changed_at", "applied_at")
     list_filter = ("enabled", "action", in_namespace())
     list_select_related = ("namespace",)
-    ordering = ("-pk",)
-    search_fields = ("namespace__name",)
     search_help_text = "The name of a namespace."
     fields = (
         ("namespace", "enabled", "action"),

@@ -1,106 +1,60 @@
 """Admin pages of signing keys: view, retire, revoke. No page shows a private half."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
-from django import forms
 from django.contrib import admin
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
 from django.db.models import Count, IntegerField, OuterRef, Q, QuerySet, Subquery
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.html import format_html
 
-from apps.accounts.admin.actors import actor_of, each
+from apps.accounts.admin.actors import each
 from apps.accounts.admin.filters import in_namespace
+from apps.accounts.admin.reasons import Reasoned, acts
 from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, is_set, moment, one_of
-from apps.admin_base.base import ACTION_ROWS
 from apps.signing import keys, statement_keys
 from apps.signing.models import SigningKey, State, StatementKey
 
-ROWS_SHOWN = 20
 
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=keys.MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
-        help_text="One or two sentences, shown beside the key to everyone who reads the namespace.",
-    )
-
-    def clean_reason(self) -> str:
-        """Join the lines of the text field: the verbs take one."""
-        return " ".join(str(self.cleaned_data["reason"]).split())
-
-
-@dataclass(frozen=True, slots=True)
-class KeyAction:
-    name: str
-    title: str
-    lead: str
-    done: str
-    verb: Callable[..., object]
-    states: tuple[State, ...]  # in which it can be done
-
-
-RETIRE = KeyAction(
-    "retire",
-    "Retire",
-    "A retired key can't sign new versions. Releases it signed stay valid.",
-    "Retired",
-    keys.retire,
-    (State.ACTIVE,),
-)
-REVOKE = KeyAction(
-    "revoke",
-    "Revoke",
-    "For a key whose private key may have leaked. Clients reject releases it signed until another key signs them. "
-    "This cannot be undone.",
-    "Revoked",
-    keys.revoke,
-    (State.ACTIVE, State.RETIRED),
-)
-
-
-def _asking(action: KeyAction) -> Act:
-    """Declare an action that asks for a reason first, on a page of its own."""
-
-    def run(admin: Any, request: HttpRequest, queryset: QuerySet[SigningKey]) -> HttpResponse | None:
-        form = ReasonForm(request.POST if "apply" in request.POST else None)
-        rows = list(queryset.select_related("namespace").order_by("pk")[: ACTION_ROWS + 1])
-        if form.is_valid():
-            actor, reason = actor_of(request), form.cleaned_data["reason"]
-            admin.apply_verb(
-                request, rows, lambda key: action.verb(key=key, actor=actor, reason=reason), done=action.done
-            )
-            return None  # back to the list
-        chosen = rows[:ACTION_ROWS]
-        context: dict[str, Any] = {
-            **admin.admin_site.each_context(request),
-            "title": f"{action.title}: {rows[0]}" if len(rows) == 1 else f"{action.title}: {len(chosen)} keys",
-            "opts": admin.opts,
-            "act": action,
-            "form": form,
-            "chosen": [key.pk for key in chosen],
-            "checkbox": ACTION_CHECKBOX_NAME,
-            "shown": chosen[:ROWS_SHOWN],
-            "unshown": max(0, len(chosen) - ROWS_SHOWN),
-            "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
-        }
-        return TemplateResponse(request, "admin/key_act.html", context)
-
-    return Act(
-        f"{action.title} selected keys…",
-        "signing.change_signingkey",
-        run,
-        button=f"{action.title}…",
-        offered=lambda key: key.state in action.states,
+def _ends(name: str, title: str, lead: str, done: str, verb: Callable[..., object], *states: State) -> Reasoned:
+    """Declare an action that ends a key in one of these states."""
+    return Reasoned(
+        name,
+        title,
+        lead,
+        done,
+        lambda key, actor, reason: verb(key=key, actor=actor, reason=reason),
+        lambda key: key.state in states,
+        ("Key", "Namespace", "Name in the key", "Now", "Releases signed"),
+        lambda key: (key.namespace.name, key.uid or "-", key.state, key.release_count),
+        "keys",
     )
 
 
+ACTS = acts(
+    "signing.change_signingkey",
+    keys.MAX_REASON_CHARACTERS,
+    "One or two sentences, shown beside the key to everyone who reads the namespace.",
+    _ends(
+        "retire",
+        "Retire",
+        "A retired key can't sign new versions. Releases it signed stay valid.",
+        "Retired",
+        keys.retire,
+        State.ACTIVE,
+    ),
+    _ends(
+        "revoke",
+        "Revoke",
+        "For a key whose private key may have leaked. Clients reject releases it signed until another key signs them. "
+        "This cannot be undone.",
+        "Revoked",
+        keys.revoke,
+        State.ACTIVE,
+        State.RETIRED,
+    ),
+)
 ExpiryFilter = one_of(
     "expiry",
     "expiry",
@@ -127,7 +81,6 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
     list_filter = ("state", "custody", in_namespace(), ExpiryFilter, "algorithm")
     list_select_related = ("namespace", "added_by", "ended_by")
     ordering = ("-added_at", "-pk")
-    search_fields = ("fingerprint", "uid")
     search_help_text = "A namespace, the beginning or the end (key id) of a fingerprint, or a word of the name."
     fields = (
         ("namespace", "state", "custody"),
@@ -141,7 +94,7 @@ class SigningKeyAdmin(ReadOnlyAdmin[SigningKey]):
         "releases",
         "public_key",
     )
-    acts = {action.name: _asking(action) for action in (RETIRE, REVOKE)}
+    acts = ACTS
     csv_columns = (
         "namespace__name",
         "fingerprint",
@@ -198,7 +151,6 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
     list_display = ("title", "state_badge", "made_at", "retired_at", "signed")
     list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
-    search_fields = ("key_id",)
     search_help_text = "The beginning of a key id."
     fields = ("key_id", ("made_at", "retired_at"), "signed", "public_half")
     acts = {

@@ -133,7 +133,6 @@ class UserAdmin(EntryPage):
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
     list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, ManageFilter)
     ordering = ("username",)
-    search_fields = ("username",)
     search_help_text = "The beginning of a user name."
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
 
@@ -237,9 +236,6 @@ class InvitationAdmin(LarderAdmin[Invitation]):
         is_set("revoked", "revoked", "revoked_at"),
     )
     list_select_related = ("namespace", "created_by", "used_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
-    search_fields = ("note",)
     search_help_text = "A part of the note."
     autocomplete_fields = ("namespace",)
     acts = {

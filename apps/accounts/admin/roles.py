@@ -94,9 +94,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     )
     list_filter = ("visibility", "breaking_changes", leaderless("owner", Namespace.objects.without_active_owner))
     list_select_related = ("created_by",)
-    date_hierarchy = "created_at"
     ordering = ("name",)
-    search_fields = ("name",)
     search_help_text = "The beginning of a name."
     inlines = (GrantInline,)
     acts = {
@@ -181,8 +179,6 @@ class GrantAdmin(LarderAdmin[Grant]):
     )
     list_select_related = ("namespace", "user", "team", "given_by")
     date_hierarchy = "given_at"
-    ordering = ("-pk",)
-    search_fields = ("namespace__name", "user__username", "team__name")
     search_help_text = "The beginning of a namespace, of a user name or of a team."
     fields = ("namespace", "user", "team", "role", "given_by", "given_at")
     autocomplete_fields = ("namespace", "user", "team")

@@ -83,9 +83,7 @@ class TeamAdmin(LarderAdmin[Team]):
         leaderless("manager", Team.objects.without_active_manager),
     )
     list_select_related = ("created_by",)
-    date_hierarchy = "created_at"
     ordering = ("name",)
-    search_fields = ("name",)
     search_help_text = "The beginning of a name."
     fields = ("name", "description")
     inlines = (MembershipInline, GrantInline)
@@ -162,9 +160,7 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
     form = GroupMappingForm
     list_display = ("group", "issuer", "team", "staff_role", "created_by", "created_at")
     list_select_related = ("team", "created_by")
-    date_hierarchy = "created_at"
     ordering = ("issuer", "group", "pk")
-    search_fields = ("group",)
     search_help_text = "The beginning of a group's name."
     fields = ("issuer", "group", "team", "staff_role")
     autocomplete_fields = ("team",)

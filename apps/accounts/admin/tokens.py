@@ -53,9 +53,6 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
         is_set("reported as leaked", "leaked", "leaked_at"),
     )
     list_select_related = ("user",)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
-    search_fields = ("start", "user__username")
     search_help_text = "The first characters of a token, or of its owner's user name."
     fields = (
         ("start", "label", "user"),

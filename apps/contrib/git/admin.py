@@ -42,9 +42,6 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
     list_display = ("title", "namespace", "state", "forge", "credential", "fetched_at", "next_at", "failure_code")
     list_filter = ("forge", "credential", is_set("state", "ended", "ended_at", ("Disconnected", "Connected")))
     list_select_related = ("namespace", "user", "created_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
-    search_fields = ("url",)
     search_help_text = "A namespace, or a URL."
     fields = (
         ("url", "namespace", "state"),
@@ -102,8 +99,6 @@ class GitTagAdmin(ReadOnlyAdmin[Tag]):
     list_display = ("title", "repository_page", "module", "version", "own_verdict", "release_page", "changed_at")
     list_filter = ("verdict",)
     list_select_related = ("repository__namespace", "release__namespace")
-    ordering = ("-pk",)
-    search_fields = ("name",)
     search_help_text = "A tag, or the URL of its repository."
     fields = (
         ("name", "repository_page"),

@@ -73,9 +73,7 @@ class UpstreamAdmin(ReadOnlyAdmin[Upstream]):
     list_display = ("host", "state", "is_sealed", "visibility", "packages", "stored", "quota", "succeeded_at")
     list_filter = ("is_enabled", "is_sealed", "visibility")
     list_select_related = ("created_by",)
-    date_hierarchy = "created_at"
     ordering = ("host",)
-    search_fields = ("host",)
     search_help_text = "The beginning of a host."
     fields = (
         ("host", "url", "state"),
@@ -122,9 +120,6 @@ class UpstreamProviderAdmin(ReadOnlyAdmin[UpstreamProvider]):
     list_display = ("title", "versions_listed", "listed_at", "problem", "created_at")
     list_filter = (of_host(), is_set("list", "listed", "listed_at", ("Known", "Never read")))
     list_select_related = ("upstream",)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
-    search_fields = ("type",)
     search_help_text = "An address (hashicorp/random, registry.opentofu.org/hashicorp/random), or one of its names."
     fields = (
         ("title", "versions_listed"),
@@ -156,8 +151,6 @@ class UpstreamVersionAdmin(ReadOnlyAdmin[UpstreamVersion]):
     list_display = ("title", "verdict_text", "key_page", "packages", "first_seen_at", "published_at", "is_listed")
     list_filter = (of_host("provider__upstream__host"), "verdict", "is_listed")
     list_select_related = ("provider__upstream", "key__upstream", "key__provider__upstream")
-    ordering = ("-pk",)
-    search_fields = ("version",)
     search_help_text = "An address, a version, or the digest of an OCI index."
     fields = (
         ("title", "is_listed", "absence"),
@@ -222,9 +215,7 @@ class UpstreamPackageAdmin(ReadOnlyAdmin[UpstreamPackage]):
         words("arch", "arch", "arch", lambda: ARCHITECTURES),
     )
     list_select_related = ("version__provider__upstream", "fetched_by")
-    ordering = ("-pk",)
     indexed_orders = ("used_at",)
-    search_fields = ("filename",)
     search_help_text = "An address, a version, a file name, or the beginning of a sha256."
     fields = (
         ("filename", "platform", "version_page"),

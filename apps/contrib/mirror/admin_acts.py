@@ -1,82 +1,18 @@
 """Actions of the admin's lists of mirrored registries: each calls a verb; most ask for a reason first (D19)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
-from django import forms
-from django.contrib.admin.helpers import ACTION_CHECKBOX_NAME
-from django.db.models import QuerySet
-from django.http import HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
-
 from apps.accounts.access.gate import Viewer
-from apps.accounts.admin.actors import actor_of, each
-from apps.admin_base import Act, row_link
-from apps.admin_base.base import ACTION_ROWS
+from apps.accounts.admin.actors import each
+from apps.accounts.admin.reasons import ROWS_SHOWN, Reasoned, acts
+from apps.admin_base import Act
 from apps.contrib.mirror import alarms, exceptions, health, storage, trust, upstreams
 from apps.contrib.mirror.models import KeyState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.rows import Alarm, AlarmState
 
-ROWS_SHOWN = 20
-# What was found about a row, beside its name.
-Cells = Callable[[Any], Sequence[object]]
-
-
-class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=trust.MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 3, "cols": 60}),
-        help_text="One or two sentences, which stay in the audit.",
-    )
-
-    def clean_reason(self) -> str:
-        return " ".join(str(self.cleaned_data["reason"]).split())
-
-
-@dataclass(frozen=True, slots=True)
-class Reasoned:
-    """An action that asks for a reason first, on a page which shows what it is about."""
-
-    name: str
-    title: str
-    lead: str
-    done: str
-    verb: Callable[[Any, Viewer, str], object]
-    offered: Callable[[Any], bool] = lambda _row: True
-    heads: Sequence[str] = ()
-    cells: Cells = lambda _row: ()
-
-    def as_act(self) -> Act:
-        return Act(
-            f"{self.title} (selected)…", upstreams.OPERATE, self._run, button=f"{self.title}…", offered=self.offered
-        )
-
-    def _run(self, admin: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        form = ReasonForm(request.POST if "apply" in request.POST else None)
-        rows = list(queryset.order_by("pk")[: ACTION_ROWS + 1])
-        if form.is_valid():
-            actor, reason = actor_of(request), form.cleaned_data["reason"]
-            admin.apply_verb(request, rows, lambda row: self.verb(row, actor, reason), done=self.done)
-            return None  # back to the list
-        chosen = rows[:ACTION_ROWS]
-        context: dict[str, Any] = {
-            **admin.admin_site.each_context(request),
-            "title": f"{self.title}: {rows[0]}" if len(rows) == 1 else f"{self.title}: {len(chosen)} rows",
-            "opts": admin.opts,
-            "act": self,
-            "form": form,
-            "chosen": [row.pk for row in chosen],
-            "checkbox": ACTION_CHECKBOX_NAME,
-            "shown": [(row_link(row), self.cells(row)) for row in chosen[:ROWS_SHOWN]],
-            "unshown": max(0, len(chosen) - ROWS_SHOWN),
-            "most": ACTION_ROWS if len(rows) > ACTION_ROWS else 0,
-        }
-        return TemplateResponse(request, "admin/act.html", context)
-
-
-def acts(*declared: Reasoned) -> dict[str, Act]:
-    return {one.name: one.as_act() for one in declared}
+_acts = partial(acts, upstreams.OPERATE, trust.MAX_REASON_CHARACTERS, "One or two sentences, which stay in the audit.")
 
 
 def sides(row: Alarm) -> list[str]:
@@ -132,7 +68,7 @@ def _pin(*, is_pinned: bool) -> Callable[[UpstreamVersion, Viewer, str], None]:
     return lambda row, actor, reason: storage.pin(row, is_pinned=is_pinned, actor=actor, reason=reason)
 
 
-OF_PACKAGES = acts(
+OF_PACKAGES = _acts(
     Reasoned(
         "evict",
         "Delete the stored bytes",
@@ -142,13 +78,13 @@ OF_PACKAGES = acts(
         lambda row: row.blob_id is not None and not row.is_pinned,
     )
 )
-OF_VERSIONS = acts(
+OF_VERSIONS = _acts(
     Reasoned(
         "pin", "Pin", "Packages of a pinned version are never deleted to make room.", "Pinned", _pin(is_pinned=True)
     ),
     Reasoned("unpin", "Unpin", "Its packages may be deleted to make room.", "Unpinned", _pin(is_pinned=False)),
 )
-OF_KEYS = acts(
+OF_KEYS = _acts(
     Reasoned(
         "trust",
         "Trust",
@@ -156,7 +92,7 @@ OF_KEYS = acts(
         "Trusted",
         lambda row, actor, reason: trust.decide_key(row, actor=actor, is_trusted=True, reason=reason),
         lambda row: row.state != KeyState.TRUSTED,
-        ("Fingerprint", "Trusted so far"),
+        ("What", "Fingerprint", "Trusted so far"),
         lambda row: (row.fingerprint, trusted_beside(row)),
     ),
     Reasoned(
@@ -166,11 +102,11 @@ OF_KEYS = acts(
         "Refused",
         lambda row, actor, reason: trust.decide_key(row, actor=actor, is_trusted=False, reason=reason),
         lambda row: row.state != KeyState.REFUSED,
-        ("Fingerprint", "Trusted so far"),
+        ("What", "Fingerprint", "Trusted so far"),
         lambda row: (row.fingerprint, trusted_beside(row)),
     ),
 )
-OF_ALLOWANCES = acts(
+OF_ALLOWANCES = _acts(
     Reasoned(
         "withdraw",
         "Withdraw",
@@ -181,7 +117,7 @@ OF_ALLOWANCES = acts(
         ),
     )
 )
-OF_ALARMS = acts(
+OF_ALARMS = _acts(
     Reasoned(
         "accept",
         "Accept what was found",
@@ -190,7 +126,7 @@ OF_ALARMS = acts(
         "Accepted",
         lambda row, actor, reason: alarms.accept(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,
-        ("Known", "Found"),
+        ("What", "Known", "Found"),
         sides,
     ),
     Reasoned(
@@ -200,7 +136,7 @@ OF_ALARMS = acts(
         "Dismissed",
         lambda row, actor, reason: alarms.dismiss(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,
-        ("Known", "Found"),
+        ("What", "Known", "Found"),
         sides,
     ),
 )

@@ -26,8 +26,6 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     list_display = ("title", "about", "state_badge", "versions_signed", "first_seen_at", "decided_at")
     list_filter = ("state", of_host())
     list_select_related = ("upstream", "provider__upstream", "decided_by")
-    ordering = ("-pk",)
-    search_fields = ("fingerprint",)
     search_help_text = "A namespace, or the beginning or the end (key id) of a fingerprint."
     fields = (
         ("about", "state_badge"),
@@ -73,8 +71,6 @@ class UnsignedAllowanceAdmin(ReadOnlyAdmin[UnsignedAllowance]):
     list_display = ("title", "allows", "reason", "created_by", "created_at")
     list_filter = (of_host(), "allows")
     list_select_related = ("upstream", "created_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     fields = (("upstream", "namespace", "allows"), "reason", ("created_by", "created_at"))
     acts = admin_acts.OF_ALLOWANCES
     csv_columns = ("upstream__host", "namespace", "allows", "reason", "created_by__username", "created_at")
@@ -88,7 +84,6 @@ class PolicyRuleAdmin(ReadOnlyAdmin[PolicyRule]):
     list_display = ("title", "upstream", "effect", "days", "versions", "advisories_only", "reason")
     list_filter = (of_host(), "effect")
     list_select_related = ("upstream", "created_by")
-    date_hierarchy = "created_at"
     ordering = ("upstream", "position", "pk")
     fields = (
         ("upstream", "position"),
@@ -118,8 +113,6 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
         ),
     )
     list_select_related = ("version__provider__upstream", "upstream", "created_by")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     fields = ("version_page", "reason", ("expires_at", "withdrawn_at"), ("created_by", "created_at"))
     acts = admin_acts.OF_EXCEPTIONS
     csv_columns = (
@@ -146,8 +139,6 @@ class AlarmAdmin(ReadOnlyAdmin[Alarm]):
     list_display = ("title", "kind", "state_badge", "raised_at", "seen_at", "times", "resolved_by")
     list_filter = ("state", "kind", of_host())
     list_select_related = ("upstream", "resolved_by", "provider__upstream", "version__provider__upstream")
-    ordering = ("-pk",)
-    search_fields = ("namespace",)
     search_help_text = "A namespace, or the beginning of what the alarm is about (host/namespace/type)."
     fields = (
         ("kind", "state_badge"),
@@ -192,8 +183,6 @@ class SyncRunAdmin(ReadOnlyAdmin[SyncRun]):
     list_display = ("title", "state_badge", "progress", "created_by", "created_at", "ended_at")
     list_filter = ("state",)
     list_select_related = ("created_by", "schedule")
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     fields = (
         ("title", "state_badge"),
         "request",
@@ -231,8 +220,6 @@ class ScheduleAdmin(ReadOnlyAdmin[Schedule]):
     list_display = ("title", "is_enabled", "next", "created_by")
     list_filter = ("is_enabled",)
     list_select_related = ("created_by",)
-    date_hierarchy = "created_at"
-    ordering = ("-pk",)
     fields = ("request", ("every_hours", "is_enabled", "next_at"), ("created_by", "created_at"))
     csv_columns = ("pk", "every_hours", "is_enabled", "next_at", "created_by__username", "created_at")
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -14,6 +15,21 @@ from apps.lib.errors import Conflict, Invalid, RegistryError
 PLAIN = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 # For user names: partials/known_people.html is on the page, with those to suggest.
 PERSON = PLAIN | {"list": "known-people"}
+
+
+class PlainField(forms.CharField):
+    """A name, an address or a code on one line."""
+
+    def __init__(self, *, inputmode: str = "text", **more: Any) -> None:
+        attrs = PLAIN if inputmode == "text" else PLAIN | {"inputmode": inputmode}
+        super().__init__(widget=forms.TextInput(attrs), **more)
+
+
+class ReasonField(forms.CharField):
+    """One or two sentences; `help_text` says who reads them."""
+
+    def __init__(self, max_length: int, help_text: str) -> None:
+        super().__init__(max_length=max_length, help_text=help_text, widget=forms.Textarea({"rows": 2}))
 
 
 def posted(request: HttpRequest) -> QueryDict | None:

@@ -25,7 +25,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired, Invalid
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PLAIN, PlainField, ReasonField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
 from apps.signing import keys
@@ -93,12 +93,12 @@ class KeyForm(forms.Form):
         label="Whose key it is",
         help_text="A readable name, such as Network team.",
     )
-    source_url = forms.CharField(
+    source_url = PlainField(
         max_length=keys.MAX_URL_CHARACTERS,
         required=False,
         label="Link to the owner's statement",
         help_text="A page that shows its fingerprint.",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
     )
     parsed: ParsedKey
 
@@ -127,10 +127,8 @@ class AlgorithmForm(forms.Form):
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=keys.MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One or two sentences, shown beside the key to everyone who reads the namespace.",
+    reason = ReasonField(
+        keys.MAX_REASON_CHARACTERS, "One or two sentences, shown beside the key to everyone who reads the namespace."
     )
 
     def clean_reason(self) -> str:

@@ -19,7 +19,7 @@ from apps.accounts.models import Grant, Namespace, Role, Team, User
 from apps.accounts.people import access_requests, accounts, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PERSON, PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
 
 
@@ -46,7 +46,7 @@ class MemberForm(RoleForm):
 
 
 class TeamForm(RoleForm):
-    team = forms.CharField(max_length=63, label="Team", widget=forms.TextInput(PLAIN))
+    team = PlainField(max_length=63, label="Team")
     field_order = ("team", "role")
     prefix_of_ids = "team"
 
@@ -79,7 +79,7 @@ class TransferForm(forms.Form):
         help_text="This owner loses the role.",
     )
     keep_publisher = forms.BooleanField(required=False, label="Keep them as publisher")
-    confirm = forms.CharField(max_length=63, widget=forms.TextInput(PLAIN))
+    confirm = PlainField(max_length=63)
 
     def __init__(self, namespace: Namespace, own: Grant | None, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data, initial={"giver": own})

@@ -22,7 +22,7 @@ from apps.accounts.models import Role
 from apps.accounts.rows import TrustedPublisher
 from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.snippets import ci_steps
 
@@ -50,20 +50,19 @@ class RuleForm(forms.Form):
                 help_text="One per line, name = value, each compared exactly. Numbers, true and false have that type; "
                 "put a number that is text in quotes.",
             )
-        self.fields["issuer"] = forms.CharField(
+        self.fields["issuer"] = PlainField(
             required=not vendor.issuer,
             max_length=200,
             label="Issuer",
-            widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+            inputmode="url",
             help_text="Only for GitHub Enterprise, self-managed GitLab or another server that an operator has allowed."
             if vendor.issuer
             else "An operator has to allow it.",
         )
-        self.fields["only_name"] = forms.CharField(
+        self.fields["only_name"] = PlainField(
             required=False,
             max_length=130,
             label="Publish only",
-            widget=forms.TextInput(PLAIN),
             help_text="A module such as vpc/aws or a provider such as dns, which may not exist yet. Everything in the "
             "namespace if left empty.",
         )
@@ -93,13 +92,12 @@ def _field(one: Field) -> forms.Field:
     help_text = f"{one.help} Such as {one.example}.".strip() if one.example else one.help
     if one.pins and not one.help:
         help_text = f"{help_text} If left empty, the first exchange pins it.".strip()
-    return forms.CharField(
+    return PlainField(
         required=one.is_required,
         # Tags are what is published, and a rule without a ref lets every branch publish.
         initial=TAGS if one.how is How.REF else None,
         max_length=publishers.LONGEST_TEXT,
         label=one.label,
-        widget=forms.TextInput(PLAIN),
         help_text=help_text,
     )
 

@@ -23,7 +23,7 @@ from apps.notify import webhooks
 from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
 from apps.portal.frame import one_time_secret, reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of
 
 PAGE_SIZE = 50
@@ -31,10 +31,10 @@ EVENT_LABEL = '<span>{} <span class="mono faint nowrap">{}</span></span>'
 
 
 class ChangeForm(forms.Form):
-    url = forms.CharField(
+    url = PlainField(
         max_length=MAX_URL_CHARACTERS,
         label="URL",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
         help_text="https, on a public address. An operator can allow internal networks.",
     )
     events = forms.MultipleChoiceField(

@@ -21,7 +21,7 @@ from apps.audit import reading
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
-from apps.portal.frame.forms import PLAIN, sentence
+from apps.portal.frame.forms import PlainField, sentence
 from apps.portal.frame.reauthentication import person_of
 
 PAGE_SIZE = 50
@@ -32,7 +32,7 @@ class FilterForm(forms.Form):
     """Its fields are those of `reading.Filter`, which validates them for the API as well."""
 
     kind = forms.ChoiceField(required=False, label="Event")
-    person = forms.CharField(required=False, label="Person", widget=forms.TextInput(PLAIN))
+    person = PlainField(required=False, label="Person")
     since = forms.CharField(required=False, label="From", widget=forms.DateInput(DAY))
     until = forms.CharField(required=False, label="To", widget=forms.DateInput(DAY))
 

@@ -19,7 +19,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Role, Scope, Team, User
 from apps.accounts.people import service_accounts
 from apps.portal.frame import one_time_secret, reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
 from apps.portal.snippets.client_setup import ways_to_use
@@ -28,10 +28,9 @@ OWNED = 5
 
 
 class NewAccountForm(forms.Form):
-    name = forms.CharField(
+    name = PlainField(
         max_length=service_accounts.MAX_NAME_LENGTH,
         help_text="Its purpose, such as ci or nightly-build. Other people see team.name[bot].",
-        widget=forms.TextInput(PLAIN),
     )
 
 

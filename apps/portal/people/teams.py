@@ -17,7 +17,7 @@ from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.lib.errors import Conflict, NotFound, RoleRequired
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PERSON, PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
 
 PAGE = 30
@@ -28,10 +28,8 @@ class TeamForm(forms.Form):
 
 
 class NewTeamForm(TeamForm):
-    name = forms.CharField(
-        max_length=63,
-        help_text="Lower-case letters and digits, with single - between them: platform, data-eng.",
-        widget=forms.TextInput(PLAIN),
+    name = PlainField(
+        max_length=63, help_text="Lower-case letters and digits, with single - between them: platform, data-eng."
     )
     field_order = ("name", "description")
 

@@ -18,7 +18,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PLAIN, ReasonField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import local_path, url_of
 from apps.portal.versions.pages import VersionPages, owner_links
 from apps.providers.models import ProviderVersion, Signing
@@ -48,27 +48,15 @@ CONFIRMED = {
 
 
 class ReasonForm(forms.Form):
-    reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="One or two sentences, shown to everyone who sees the version.",
-    )
+    reason = ReasonField(MAX_REASON_CHARACTERS, "One or two sentences, shown to everyone who sees the version.")
 
 
 class QuarantineForm(ReasonForm):
-    reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Shown to staff on the version's page.",
-    )
+    reason = ReasonField(MAX_REASON_CHARACTERS, "Shown to staff on the version's page.")
 
 
 class RestoreForm(ReasonForm):
-    reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Recorded in the audit log.",
-    )
+    reason = ReasonField(MAX_REASON_CHARACTERS, "Recorded in the audit log.")
 
 
 class DeprecateForm(ReasonForm):
@@ -82,11 +70,7 @@ class DeprecateForm(ReasonForm):
 
 class PurgeForm(ReasonForm):
     confirm = forms.CharField(max_length=300, label="Type the address and the version")
-    reason = forms.CharField(
-        max_length=MAX_REASON_CHARACTERS,
-        widget=forms.Textarea(attrs={"rows": 2}),
-        help_text="Shown permanently in the list of versions instead of the version.",
-    )
+    reason = ReasonField(MAX_REASON_CHARACTERS, "Shown permanently in the list of versions instead of the version.")
     field_order = ("reason", "confirm")
 
     def __init__(self, release: Release, data: Mapping[str, str] | None = None) -> None:

@@ -22,7 +22,7 @@ from apps.contrib.git.pages.frame import place_of
 from apps.contrib.git.remote import remotes
 from apps.lib.errors import Conflict, Invalid, Unavailable
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on, sentence
+from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
 
 
@@ -73,14 +73,12 @@ class CredentialForm(forms.Form):
         widget=forms.RadioSelect,
         label="Credential",
     )
-    app_id = forms.CharField(
-        required=False, max_length=20, label="App ID", widget=forms.TextInput(PLAIN | {"inputmode": "numeric"})
-    )
-    installation_id = forms.CharField(
+    app_id = PlainField(required=False, max_length=20, label="App ID", inputmode="numeric")
+    installation_id = PlainField(
         required=False,
         max_length=20,
         label="Installation ID",
-        widget=forms.TextInput(PLAIN | {"inputmode": "numeric"}),
+        inputmode="numeric",
         help_text="The number at the end of the address of the installation's settings.",
     )
     password_private_key = forms.CharField(
@@ -97,11 +95,10 @@ class CredentialForm(forms.Form):
         widget=forms.PasswordInput(PLAIN | {"autocomplete": "new-password"}),
         help_text="Larder stores it encrypted and never shows it.",
     )
-    username = forms.CharField(
+    username = PlainField(
         required=False,
         max_length=credentials.MAX_USER_CHARACTERS,
         label="User name",
-        widget=forms.TextInput(PLAIN),
         help_text="Only if the server needs one; forges accept any.",
     )
 

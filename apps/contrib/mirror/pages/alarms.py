@@ -20,7 +20,7 @@ from apps.contrib.mirror.models import Allows
 from apps.contrib.mirror.pages.upstreams import require
 from apps.contrib.mirror.rows import Alarm, AlarmState
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.templatetags.numbers import in_fours
 
@@ -67,9 +67,7 @@ class KeyForm(ReasonForm):
 
 
 class UnsignedForm(ReasonForm):
-    namespace = forms.CharField(
-        max_length=64, widget=forms.TextInput(PLAIN), help_text="The first part of the address: acme in acme/dns."
-    )
+    namespace = PlainField(max_length=64, help_text="The first part of the address: acme in acme/dns.")
     allows = forms.ChoiceField(
         choices=Allows.choices, label="What is allowed", required=False, help_text="Clients accept both."
     )

@@ -23,7 +23,7 @@ from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.rows import Effect
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, posted, refusals_on, sentence
+from apps.portal.frame.forms import PlainField, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import see_other
 
 SHOWN_EXCEPTIONS = 50
@@ -31,11 +31,10 @@ SUGGESTED_DAYS = 30
 
 
 class RuleForm(forms.Form):
-    pattern = forms.CharField(
+    pattern = PlainField(
         max_length=130,
         label="Providers",
         help_text="<code>hashicorp/*</code>, <code>*/random</code>, <code>hashicorp/random</code> or <code>*</code>",
-        widget=forms.TextInput(attrs=PLAIN),
     )
     effect = forms.ChoiceField(choices=Effect.choices, label="Effect")
     days = forms.IntegerField(
@@ -45,19 +44,17 @@ class RuleForm(forms.Form):
         label="Days",
         help_text="How old a version must be, for the effects with a cool-down.",
     )
-    versions = forms.CharField(
+    versions = PlainField(
         max_length=200,
         required=False,
         label="Versions",
         help_text="A range such as <code>&gt;= 5.0, &lt; 6.0</code>; empty for all.",
-        widget=forms.TextInput(attrs=PLAIN),
     )
-    platforms = forms.CharField(
+    platforms = PlainField(
         max_length=400,
         required=False,
         label="Platforms",
         help_text="Such as <code>linux_amd64 darwin_arm64</code>; empty for all.",
-        widget=forms.TextInput(attrs=PLAIN),
     )
     advisories_only = forms.BooleanField(required=False, label="Only versions that an advisory names")
     reason = forms.CharField(max_length=300, required=False, label="Reason", help_text="Clients read it.")
@@ -87,13 +84,12 @@ class PolicyForm(forms.Form):
 
 
 class ExceptionForm(forms.Form):
-    address = forms.CharField(
+    address = PlainField(
         max_length=200,
         label="Provider or module",
         help_text="Such as <code>hashicorp/random</code>, or <code>terraform-aws-modules/vpc/aws</code>.",
-        widget=forms.TextInput(attrs=PLAIN),
     )
-    version = forms.CharField(max_length=128, label="Version", widget=forms.TextInput(attrs=PLAIN))
+    version = PlainField(max_length=128, label="Version")
     reason = forms.CharField(max_length=300, label="Reason", help_text="It is recorded in the audit.")
     days = forms.IntegerField(
         min_value=1, max_value=366, label="Ends after (days)", help_text="From then on, the rules decide again."

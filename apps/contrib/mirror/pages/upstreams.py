@@ -5,7 +5,7 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
 from django.urls import path
 from django.utils import timezone
@@ -21,7 +21,7 @@ from apps.contrib.mirror import alarm_reading, browsing, connection_values, held
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
-from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
+from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.snippets import client_setup, mirror_snippets
 from apps.portal.snippets.client_setup import Snippet
@@ -37,21 +37,19 @@ VISIBILITIES = [
 class UpstreamForm(forms.Form):
     """The fields of `upstreams.change`, which checks them."""
 
-    host = forms.CharField(
+    host = PlainField(
         max_length=255,
         help_text="As provider addresses name it, without https:// and a port, such as registry.example.com.",
-        widget=forms.TextInput(PLAIN),
     )
-    enabled = forms.BooleanField(required=False, initial=True, label="Mirror its providers")
+    enabled = forms.BooleanField(required=False, label="Mirror its providers")
     accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we keep to them")
     terraform_only = forms.BooleanField(
         required=False,
         label="Serve Terraform clients only",
         help_text="Larder tells clients apart by their User-Agent. OpenTofu clients get a message that says so.",
     )
-    visibility = forms.ChoiceField(choices=VISIBILITIES, initial=Visibility.PUBLIC, widget=forms.RadioSelect)
+    visibility = forms.ChoiceField(choices=VISIBILITIES, widget=forms.RadioSelect)
     cooldown_days = forms.IntegerField(
-        initial=3,
         label="Cool-down in days",
         help_text="Clients see a version only when it is this old, unless a rule says otherwise. 0: at once.",
     )
@@ -60,12 +58,12 @@ class UpstreamForm(forms.Form):
         label="Sealed: fetch nothing on demand",
         help_text="Clients get only what a sync has fetched in advance.",
     )
-    url = forms.CharField(
+    url = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="URL",
         help_text="Only if the registry answers at another address than https:// and its host.",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
     )
     token = forms.CharField(
         required=False,
@@ -82,45 +80,39 @@ class UpstreamForm(forms.Form):
         help_text="PEM certificates of a private authority, trusted for this registry besides those of the system.",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
     )
-    proxy = forms.CharField(
+    proxy = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="Outgoing proxy",
         help_text="Such as http://proxy.example.com:3128. Empty: the proxy of LARDER_UPSTREAM_PROXY, if it is set.",
-        widget=forms.TextInput(PLAIN | {"inputmode": "url"}),
+        inputmode="url",
     )
     list_seconds = forms.IntegerField(
-        initial=600, label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
+        label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
     )
     stale_hours = forms.IntegerField(
-        initial=168,
         label="Serve old lists for (hours)",
         help_text="While the registry is down, clients get the last list for so long.",
     )
     quota_gb = forms.DecimalField(
-        initial=0, min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0: no limit."
+        min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0: no limit."
     )
     evict_days = forms.IntegerField(
-        initial=0,
         label="Delete packages unused for (days)",
         help_text="Pinned packages stay. 0: never. A deleted package is fetched again when a client needs it.",
     )
 
-    def __init__(self, *args: Any, row: Upstream | None = None, host: str = "", **more: Any) -> None:
+    def __init__(self, data: QueryDict | None, *, row: Upstream | None = None, host: str = "") -> None:
         """`row`: the upstream to change; `host`: the known registry to add, whose name is not typed."""
-        super().__init__(*args, **more)
+        terms = upstreams.terms_of(row.host if row else host)
+        super().__init__(data, initial=initial_of(row or Upstream(is_enabled=True, terraform_only=terms is not None)))
         for name, (least, most) in upstreams.NUMBERS.items():
             if name in self.fields:
                 self.fields[name].widget.attrs |= {"min": least, "max": most, "inputmode": "numeric"}
         if row is not None or host:
             del self.fields["host"]
-        terms = upstreams.terms_of(row.host if row else host)
         if terms is None or (row is not None and row.terms_accepted_at):
             del self.fields["accept_terms"]
-        if terms is None:
-            self.fields["terraform_only"].initial = False
-        elif row is None:
-            self.fields["terraform_only"].initial = True
         if row is None or not row.sealed_token:
             del self.fields["remove_token"]
         else:
@@ -257,7 +249,7 @@ def upstream_change(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
     require(viewer)
     row = upstreams.upstream_for(viewer, host)
-    form = UpstreamForm(posted(request), row=row, initial=initial_of(row))
+    form = UpstreamForm(posted(request), row=row)
     if form.is_valid():
         reauthentication.require(request, f"Change the mirror of {row.host}")
         with refusals_on(form, None):
