@@ -47,7 +47,8 @@ def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[A
     sends such a file without a second look.
     """
     outside.give_back()  # slow senders would soon have all connections
-    prints, backend, created = Fingerprints(with_sha512=with_sha512), backends.current(), []
+    prints, backend = Fingerprints(with_sha512=with_sha512), backends.current()
+    created: list[str] = []
 
     def store(target: str, digest: str) -> bool:
         if is_new := commit(target, digest):
