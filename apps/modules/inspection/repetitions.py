@@ -8,8 +8,9 @@ from typing import Any
 
 from tree_sitter import Node
 
-from apps.modules.inspection import tree
-from apps.modules.inspection.blocks import File, Value
+from apps.lib.hcl import tree
+from apps.lib.hcl.files import File
+from apps.modules.inspection.blocks import Value
 
 MAX_SHOWN_CHARACTERS = 200
 _TEXTS = frozenset({"string_lit", "quoted_template", "heredoc_template"})

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.modules.inspection.blocks import NOT_LITERAL
-from apps.modules.inspection.language.bodies import Content, Expression
+from apps.lib.hcl.bodies import Content, Expression
+from apps.lib.hcl.files import NOT_LITERAL
 
 PRIMITIVES = frozenset({"string", "number", "bool"})
 COLLECTIONS = frozenset({"list", "set", "map"})

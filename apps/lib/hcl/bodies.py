@@ -1,4 +1,4 @@
-"""What the judge sees of a file, whichever syntax it is in."""
+"""Blocks, arguments and expressions as readers see them, in the native syntax or in JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
