@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
+INVALID = "invalid syntax"
 UNCLOSED = "an unclosed bracket or quote in this block"  # the offset is where the end is missing
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
@@ -115,13 +116,13 @@ def faults_of(file: File, root: "Node") -> list[Fault]:
     """In the order of the file."""
     waiting = list(top_level(root))
     found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root), *oddities(file, root)]
-    found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
+    found += [(node.start_byte, INVALID) for node in waiting if node.type not in _TOP_LEVEL]
     is_sound = not root.has_error
     while waiting:
         node = waiting.pop()
         kind = node.type
         if not is_sound and node.is_error:
-            found.append((node.start_byte, "invalid syntax"))
+            found.append((node.start_byte, INVALID))
         elif not is_sound and node.is_missing:
             found.append((node.start_byte, UNCLOSED))
         elif kind in _BLOCKS or file.spans_lines(node) or (not is_sound and node.has_error):
