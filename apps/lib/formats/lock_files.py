@@ -11,7 +11,7 @@ from typing import Final
 
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
-from apps.lib.hcl.bodies import Argument, Content, Expression, Inner
+from apps.lib.hcl.bodies import Argument, Content, Expression, Inner, name_of
 from apps.lib.hcl.files import NOT_LITERAL, File
 from apps.lib.hcl.literals import written_string
 from apps.lib.hcl.texts import arguments_of, invalid, parse
@@ -340,7 +340,7 @@ def _requirement(name: str, expression: Expression, default_host: str) -> tuple[
         raise Invalid(f"{name} = {_kind(expression)}, expected an object with source and version.")
     texts: dict[str, str] = {}
     for key, value in expression.pairs:
-        entry = key.traversal[0] if key.traversal else str(key.value)
+        entry = name_of(key) or key.source
         if entry not in ("source", "version", "configuration_aliases"):
             raise Invalid(f"{name} has {entry[:40]!r}, expected source, version and configuration_aliases.")
         if entry in texts:

@@ -69,6 +69,15 @@ class Expression(Protocol):
         """Itself, or in JSON the expression that its text holds; None if its text holds none."""
 
 
+def name_of(key: Expression) -> str | None:
+    """The name that a key of an object is; None if it must be evaluated."""
+    words = key.traversal
+    name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    return name if isinstance(name, str) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Argument:
     name: str

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.hcl.bodies import Content, Expression
+from apps.lib.hcl.bodies import Content, Expression, name_of
 from apps.lib.hcl.files import NOT_LITERAL
 
 PRIMITIVES = frozenset({"string", "number", "bool"})
@@ -174,11 +174,8 @@ def _pair_misfits(
         return
     named: dict[str, Expression] = {}
     for key, value in pairs:
-        words = key.traversal
-        name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
-        if isinstance(name, int) and not isinstance(name, bool):
-            name = str(name)
-        if not isinstance(name, str):  # it must be evaluated
+        name = name_of(key)
+        if name is None:
             return
         named[name] = value
     for name, attribute in kind.attributes.items():
