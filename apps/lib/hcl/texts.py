@@ -14,6 +14,7 @@ from apps.lib.hcl.expressions import NativeBody
 from apps.lib.hcl.files import File, Unreadable
 
 MAX_BYTES = 512 * 1024
+MAX_SECONDS = 2  # a lock file of the most bytes takes a fifth
 MAX_TOKENS = 50_000  # each costs the parser hundreds of bytes; a lock file of the most bytes has 30,000
 MAX_STEPS = 15_000  # points and brackets: its time grows with the square of a chain such as a.b[0]
 _TOKEN = re.compile(r'"[^"\n]*"|\w+|[^\w\s]')
@@ -31,9 +32,9 @@ def parse(text: str, *, what: str) -> tuple[File, Content]:
         raise Invalid(f"The {what} has more than {MAX_TOKENS:,} words and marks, or {MAX_STEPS:,} points and brackets.")
     file = File(what, unicodedata.normalize("NFC", text.removeprefix("\ufeff")).encode(errors="replace"))
     try:
-        root = tree.parse(file)
+        root = tree.parse(file, seconds=MAX_SECONDS)
     except Unreadable as error:
-        raise invalid(file, error.offset, str(error), "fewer") from None
+        raise invalid(file, error.offset, str(error), "a simpler text") from None
     if root.has_error:
         raise _refusal(file)
     for at, message in tree.faults_of(file, root):
@@ -79,7 +80,7 @@ def _is_sound(text: str) -> bool:
     """Tell whether nothing is wrong but brackets that are not closed yet."""
     closing = "".join(f"\n{_CLOSING[opening]}" for opening, _ in reversed(_unclosed(text)))
     try:
-        return not tree.parse(File("", (text + closing).encode())).has_error
+        return not tree.parse(File("", (text + closing).encode()), seconds=MAX_SECONDS / 10).has_error
     except Unreadable:
         return False
 

@@ -6,9 +6,10 @@ reported as damage, like the errors of the tree itself.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from itertools import islice
+from time import thread_time
 from typing import TYPE_CHECKING
 
 from apps.lib.hcl.files import MAX_DEPTH, File, Unreadable
@@ -30,6 +31,7 @@ _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
+_CHUNK_BYTES = 64 * 1024
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # as Python marks such bytes
 _STRAY = re.compile(rb"[\x01\x02]")
@@ -53,7 +55,8 @@ class _Grammar:
         from tree_sitter import Language, Parser, Query, QueryCursor  # likewise
 
         language = Language(tree_sitter_hcl.language())
-        self.parser = Parser(language)
+        self.own_parser = partial(Parser, language)
+        self.parser = self.own_parser()
         self._objects = Query(language, "(object) @object")
         self._cursor = QueryCursor
 
@@ -61,8 +64,11 @@ class _Grammar:
         return self._cursor(self._objects).captures(root).get("object", ())
 
 
-def parse(file: File) -> "Node":
-    """Raises Unreadable: deep nesting costs the parser quadratic time."""
+def parse(file: File, *, seconds: float = 0) -> "Node":
+    """`seconds`: of the processor, at most; 0: as many as it takes. Raises Unreadable.
+
+    Deep nesting costs the parser quadratic time, as many blanks behind an error do.
+    """
     # So few brackets cannot be too deep.
     if sum(map(file.text.count, (b"(", b"[", b"{"))) > MAX_DEPTH:
         _check_depth(file.text)
@@ -70,7 +76,18 @@ def parse(file: File) -> "Node":
     text = _NUMBER.sub(_known_number, file.text) if has_numbers else file.text
     if b"[ " in text or b"[*" in text:
         text = SPACED_SPLAT.sub(closed_up, text)
-    return _grammar().parser.parse(text).root_node
+    if not seconds:
+        return _grammar().parser.parse(text).root_node
+    end = thread_time() + seconds
+    try:
+        # Other threads run during the callback, so this parser is not shared.
+        parser = _grammar().own_parser()
+        tree = parser.parse(
+            lambda at, _: text[at : at + _CHUNK_BYTES], progress_callback=lambda *_: thread_time() > end
+        )
+    except ValueError:
+        raise Unreadable(0, "a text that takes too long to read") from None
+    return tree.root_node
 
 
 def _check_depth(text: bytes) -> None:
@@ -134,11 +151,11 @@ def faults_of(file: File, root: "Node") -> list[Fault]:
     return sorted(found)
 
 
-def expression_in(text: str) -> tuple[File, "Node"] | None:
-    """The expression that a text is, with the file of its node; None if it is none."""
+def expression_in(text: str, *, seconds: float = 0) -> tuple[File, "Node"] | None:
+    """The expression that a text is, with the file of its node; None if it is none. `seconds` as for `parse`."""
     file = File("", b"x = " + text.encode("utf-8", "replace") + b"\n")
     try:
-        root = parse(file)
+        root = parse(file, seconds=seconds)
     except Unreadable:
         return None
     found = [part for part in top_level(root) if part.type != "comment"]
