@@ -13,7 +13,7 @@ from apps.lib.errors import Invalid
 from apps.lib.hcl import bodies
 from apps.lib.hcl.literals import written_string
 from apps.lib.hcl.texts import parse
-from apps.modules.comparing.types import Type
+from apps.modules.inspection.language.types import Type
 
 LONGEST = 8 * 1024
 DEPTH = 30

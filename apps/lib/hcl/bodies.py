@@ -21,6 +21,10 @@ class Expression(Protocol):
     def source(self) -> str: ...
 
     @property
+    def tokens(self) -> Sequence[str]:
+        """Without blanks and comments."""
+
+    @property
     def is_constant(self) -> bool:
         """False only if it certainly refers to something, or calls a function."""
 

@@ -73,9 +73,9 @@ class NativeExpression:
         self._parts: list[Node] | None = None
 
     @classmethod
-    def parsed(cls, text: str, stands_at: int) -> Self | None:
-        """The expression in a text; None if it is none."""
-        found = tree.expression_in(text)
+    def parsed(cls, text: str, stands_at: int, *, seconds: float = 0) -> Self | None:
+        """The expression in a text; None if it is none. `seconds` as for the tree."""
+        found = tree.expression_in(text, seconds=seconds)
         return None if found is None else cls(*found, stands_at)
 
     @classmethod
@@ -93,6 +93,10 @@ class NativeExpression:
     @property
     def source(self) -> str:
         return self.file.source(self.node)
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        return [token.decode("utf-8", "replace") for token in values.tokens_of(self.file, self.node)]
 
     @property
     def _inside(self) -> list["Node"]:

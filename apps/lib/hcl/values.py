@@ -9,6 +9,8 @@ from apps.lib.hcl.files import NOT_LITERAL, File
 if TYPE_CHECKING:
     from tree_sitter import Node
 
+_TEXTS = frozenset({"string_lit", "quoted_template", "heredoc_template"})
+_CLOSING = (b")", b"]", b"}")
 _WORD = re.compile(r"[^\W\d][\w-]*")
 _HEREDOC = re.compile(r"<<(?P<flush>-?)[^\r\n]+\r?\n")
 
@@ -94,3 +96,34 @@ def unwrapped(node: "Node") -> "Node":
             return node
         node = inside[0]
     return node
+
+
+def tokens_of(file: File, expression: "Node") -> list[bytes]:
+    """Without blanks, comments and commas at the end of a list."""
+    found: list[bytes] = []
+    waiting: list[Node | bytes] = [expression]
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, bytes):
+            found.append(one)
+        elif one.type in _TEXTS:
+            waiting += reversed(_parts(file, one))
+        elif one.child_count:
+            waiting += reversed(one.children)
+        elif one.type != "comment":
+            token = file.text[one.start_byte : one.end_byte]
+            if token in _CLOSING and found[-1:] == [b","]:
+                found.pop()
+            found.append(token)
+    return found
+
+
+def _parts(file: File, text: "Node") -> list["Node | bytes"]:
+    """What is between the sequences of a template, with its blanks, and these."""
+    parts: list[Node | bytes] = []
+    at = text.start_byte
+    for child in text.children:
+        if child.type in ("template_interpolation", "template_directive"):
+            parts += [file.text[at : child.start_byte], child]
+            at = child.end_byte
+    return [*parts, file.text[at : text.end_byte]]

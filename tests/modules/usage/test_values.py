@@ -7,8 +7,8 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.modules import usage_values
-from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
+from apps.modules.inspection.language.types import parse
 from apps.modules.usage_values import Expression, as_json, read
 from tests.rows import for_each_row
 

@@ -87,6 +87,10 @@ class JsonExpression:
         return content if isinstance(content, str) else json.dumps(content) if content is None else "a value"
 
     @property
+    def tokens(self) -> Sequence[str]:
+        return [self.source]
+
+    @property
     def _text(self) -> str | None:
         return self.located.content if json_syntax.is_string(self.located) else None
 
