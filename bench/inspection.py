@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Mapping
 
 import hcl2
 
-from apps.modules.inspection import tree, units
-from apps.modules.inspection.blocks import File
+from apps.lib.hcl import tree
+from apps.lib.hcl.files import File
+from apps.modules.inspection import units
 from bench.larder import Bench
 from bench.report import Figure
 from tests.builders import modules

@@ -5,31 +5,24 @@ Values are written as HCL, formatted as `tofu fmt` and `terraform fmt` do.
 """
 
 import re
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from apps.lib.errors import Invalid
-from apps.modules.comparing.types import Type
+from apps.lib.hcl import bodies
+from apps.lib.hcl.literals import written_string
+from apps.lib.hcl.texts import parse
+from apps.modules.inspection.language.types import Type
 
 LONGEST = 8 * 1024
 DEPTH = 30
-_SPACE = re.compile(r"(?:\s+|#[^\n]*|//[^\n]*|/\*.*?\*/)*", re.DOTALL)
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
-_WORD = re.compile(r"[A-Za-z_][\w-]*")
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
-_TEMPLATE = re.compile(r"(?<!\$)\$\{|(?<!%)%\{")
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_ESCAPES = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
+_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _IN_CODE = re.compile(r'["()\[\]{}#\n]|//|/\*|<<')
 _IN_TEXT = re.compile(r'\\[\s\S]|["\n]|\$\$\{|%%\{|\$\{|%\{')
-_SURROGATES = range(0xD800, 0xE000)
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 WIDEST = 80  # of a list on one line
 _NAME = re.compile(r"[A-Za-z_][\w-]*")
-_QUOTED = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
-_TO_QUOTE = re.compile(r'["\\\0-\x1f\x7f-\x9f\u2028\u2029]|\$(?=\{)|%(?=\{)')
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +68,37 @@ def read(text: str, kind: Type) -> Value:
 
 
 def literal(text: str) -> Value:
-    reader = _Reader(text)
-    value = reader.value(0)
-    if reader.rest():
-        raise _unreadable(reader.rest())
-    return value
+    try:
+        _, content = parse(f"x = {text}", what="value")
+    except Invalid:
+        raise _unreadable(text) from None
+    if len(content.arguments) != 1 or content.blocks:
+        raise _unreadable(text)
+    return _literal(content.arguments[0].expression, 0)
+
+
+def _literal(read: bodies.Expression, depth: int) -> Value:
+    if depth > DEPTH:
+        raise Invalid(f"found more than {DEPTH} levels, expected fewer")
+    if read.elements is not None:
+        return Items([_literal(one, depth + 1) for one in read.elements])
+    if read.pairs is not None:
+        entries: dict[str, Value] = {}
+        for key, value in read.pairs:
+            name = bodies.name_of(key)
+            if name is None:
+                raise _unreadable(key.source)
+            if name in entries:
+                raise Invalid(f"found {name} twice, expected each name once")
+            entries[name] = _literal(value, depth + 1)
+        return Object(entries)
+    if _NUMBER.fullmatch(read.source):
+        return Scalar("number", read.source)
+    if read.value is None:
+        return NULL
+    if not isinstance(read.value, str | bool):
+        raise _unreadable(read.source)
+    return Scalar("string" if isinstance(read.value, str) else "bool", read.value)
 
 
 def problems(value: Value, kind: Type, where: str = "") -> Iterator[str]:
@@ -179,106 +198,14 @@ def _step(inside: list[str], mark: str) -> None:
         raise Invalid(f"found {mark!r}, expected an expression on one line, without comments")
 
 
-def _unreadable(rest: str) -> Invalid:
-    shown = " ".join(rest.split())[:30]
+def _unreadable(text: str) -> Invalid:
+    shown = " ".join(text.split())[:60]
     found = repr(shown) if shown else "the end"
+    backslash = " Write a backslash as \\\\." if "\\" in text else ""
     return Invalid(
         f'found {found}, expected a value as in HCL: "text", 12, true, ["a", "b"] or {{ name = "x" }}',
-        hint="Start with = to write an expression.",
+        hint=f"Start with = to write an expression.{backslash}",
     )
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._text, self._at = text, 0
-        self._skip()
-
-    def rest(self) -> str:
-        return self._text[self._at :]
-
-    def value(self, depth: int) -> Value:
-        if depth > DEPTH:
-            raise Invalid(f"found more than {DEPTH} levels, expected fewer")
-        if self._takes("["):
-            return self._items(depth)
-        if self._takes("{"):
-            return self._object(depth)
-        if found := self._match(_NUMBER):
-            return Scalar("number", found)
-        if self._text.startswith('"', self._at):
-            return Scalar("string", self._string())
-        begin = self._at
-        word = self._match(_WORD)
-        if word in ("true", "false"):
-            return Scalar("bool", word == "true")
-        if word == "null":
-            return NULL
-        self._at = begin
-        raise _unreadable(self.rest())
-
-    def _items(self, depth: int) -> Items:
-        found = []
-        while not self._takes("]"):
-            found.append(self.value(depth + 1))
-            if not self._takes(","):
-                if not self._takes("]"):
-                    raise _unreadable(self.rest())
-                break
-        return Items(found)
-
-    def _object(self, depth: int) -> Object:
-        found: dict[str, Value] = {}
-        while not self._takes("}"):
-            key = self._string() if self._text.startswith('"', self._at) else self._match(_WORD)
-            if not key or not (self._takes("=") or self._takes(":")):
-                raise _unreadable(self.rest())
-            if key in found:
-                raise Invalid(f"found {key} twice, expected each name once")
-            found[key] = self.value(depth + 1)
-            self._takes(",")
-        return Object(found)
-
-    def _string(self) -> str:
-        found = _STRING.match(self._text, self._at)
-        if found is None or _TEMPLATE.search(found[1]):
-            raise _unreadable(self.rest())
-        self._at = found.end()
-        self._skip()
-        return _ESCAPE.sub(_unescaped, found[1]).replace("$${", "${").replace("%%{", "%{")
-
-    def _match(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self._at)
-        if found is None:
-            return ""
-        self._at = found.end()
-        self._skip()
-        return found[0]
-
-    def _takes(self, mark: str) -> bool:
-        if not self._text.startswith(mark, self._at):
-            return False
-        self._at += len(mark)
-        self._skip()
-        return True
-
-    def _skip(self) -> None:
-        found = _SPACE.match(self._text, self._at)
-        self._at = found.end() if found else self._at
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    escape = found[1]
-    if escape in _ESCAPES:
-        return _ESCAPES[escape]
-    code = int(escape[1:], 16) if len(escape) > 1 else -1
-    if not 0 <= code <= sys.maxunicode or code in _SURROGATES:
-        raise Invalid(f"found the escape \\{escape}, expected \\n, \\r, \\t, a quote, a backslash or \\u0041")
-    return chr(code)
-
-
-def quoted(text: str) -> str:
-    """A string that is no template."""
-    return f'"{_TO_QUOTE.sub(_escaped, text)}"'
 
 
 def attributes(pairs: Iterable[tuple[str, Value]]) -> list[str]:
@@ -306,7 +233,7 @@ def _lines_of(value: Value) -> list[str]:
     if isinstance(value, Object):
         if not value.entries:
             return ["{}"]
-        named = ((key if _NAME.fullmatch(key) else quoted(key), one) for key, one in value.entries.items())
+        named = ((key if _NAME.fullmatch(key) else written_string(key), one) for key, one in value.entries.items())
         return ["{", *(f"  {line}" for line in attributes(named)), "}"]
     if isinstance(value, Items):
         inner = [_lines_of(one) for one in value.items]
@@ -320,14 +247,7 @@ def _lines_of(value: Value) -> list[str]:
         return [*lines, "]"]
     text = str(value.value)
     if value.kind == "string":
-        text = quoted(text)
+        text = written_string(text)
     elif value.kind == "bool":
         text = "true" if value.value else "false"
     return ["null" if value.kind == "null" else text]
-
-
-def _escaped(found: re.Match[str]) -> str:
-    mark = found[0]
-    if mark in "$%":
-        return mark * 2
-    return _QUOTED.get(mark) or f"\\u{ord(mark):04x}"

@@ -11,8 +11,10 @@ from typing import Final
 
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
-from apps.lib.formats import plain_hcl
-from apps.lib.formats.plain_hcl import Block, Body, Expression, Number, Value, invalid, quoted
+from apps.lib.hcl.bodies import Argument, Content, Expression, Inner, name_of
+from apps.lib.hcl.files import NOT_LITERAL, File
+from apps.lib.hcl.literals import written_string
+from apps.lib.hcl.texts import arguments_of, invalid, parse
 from apps.lib.mirrored import HostedProvider
 from apps.lib.net import hostnames
 from apps.lib.provider_constraints import Constraints
@@ -73,20 +75,20 @@ def written(provider: HostedProvider) -> str:
 
 def parse_lock(text: str) -> LockFile:
     """Raises Invalid with the line, what was found and what is expected."""
-    body = plain_hcl.parse(text, what=_LOCK)
-    for attribute in body.attributes.values():
-        raise invalid(attribute.line, f"the attribute {attribute.name[:40]}", "provider blocks")
+    file, content = parse(text, what=_LOCK)
+    for argument in content.arguments:
+        raise invalid(file, argument.at, f"the attribute {argument.name[:40]}", "provider blocks")
     providers: dict[HostedProvider, LockedProvider] = {}
-    for block in body.blocks:
+    for block in content.blocks:
         if block.kind == "module":
             continue  # clients warn of it and leave it out
         if block.kind != "provider" or len(block.labels) != 1:
             labels = f" with {len(block.labels)} labels" if block.kind == "provider" else ""
-            raise invalid(block.line, f"the block {block.kind[:40]}{labels}", 'provider "host/namespace/type"')
-        provider = _canonical(block)
+            raise invalid(file, block.at, f"the block {block.kind[:40]}{labels}", 'provider "host/namespace/type"')
+        provider = _canonical(file, block)
         if provider in providers:
-            raise invalid(block.line, f"the provider {written(provider)} a second time", "each provider once")
-        providers[provider] = _locked(block)
+            raise invalid(file, block.at, f"the provider {written(provider)} a second time", "each provider once")
+        providers[provider] = _locked(file, block)
     _check_count(len(providers))
     return LockFile(client_of(text) or Client.TOFU, providers)
 
@@ -104,12 +106,15 @@ def client_of(text: str) -> Client | None:
 
 def parse_required(text: str, *, default_host: str) -> dict[HostedProvider, Constraints]:
     """Read terraform blocks, required_providers blocks, or what is inside of one. Raises Invalid."""
-    body = plain_hcl.parse(text, what=_REQUIRED)
-    entries = _entries_of(body)
+    file, content = parse(text, what=_REQUIRED)
     required: dict[HostedProvider, Constraints] = {}
-    for block_body in entries:
-        for attribute in block_body.attributes.values():
-            provider, constraints = _requirement(attribute.name, attribute.value, attribute.line, default_host)
+    for entries in _entries_of(file, content):
+        for argument in arguments_of(file, entries).values():
+            try:
+                provider, constraints = _requirement(argument.name, argument.expression, default_host)
+            except Invalid as error:
+                text = f"{str(error)[:1].lower()}{str(error)[1:]}"
+                raise Invalid(f"Line {file.line(argument.at)}: {text}", hint=error.hint) from None
             if (provider.host, provider.namespace) in _BUILT_IN:
                 continue  # a part of the client
             required[provider] = required.get(provider, Constraints()).and_(constraints)
@@ -207,87 +212,91 @@ def _host(text: str) -> str:
 
 def _block(provider: HostedProvider, locked: LockedProvider) -> str:
     constraints = str(locked.constraints)
-    lines = [f"\nprovider {quoted(written(provider))} {{\n"]
+    lines = [f"\nprovider {written_string(written(provider))} {{\n"]
     if constraints:
-        lines += [f"  version     = {quoted(locked.version)}\n", f"  constraints = {quoted(constraints)}\n"]
+        lines += [
+            f"  version     = {written_string(locked.version)}\n",
+            f"  constraints = {written_string(constraints)}\n",
+        ]
     else:
-        lines.append(f"  version = {quoted(locked.version)}\n")
+        lines.append(f"  version = {written_string(locked.version)}\n")
     if locked.hashes:
         hashes = sorted(locked.hashes, key=str.encode)
-        lines += ["  hashes = [\n", *(f"    {quoted(one)},\n" for one in hashes), "  ]\n"]
+        lines += ["  hashes = [\n", *(f"    {written_string(one)},\n" for one in hashes), "  ]\n"]
     return "".join([*lines, "}\n"])
 
 
-def _canonical(block: Block) -> HostedProvider:
-    label = block.labels[0]
+def _canonical(file: File, block: Inner) -> HostedProvider:
+    label = block.labels[0] or ""
     expected = 'the address "host/namespace/type" in lower case'
     try:
         provider = parse_source(label, default_host="")
     except Invalid as error:
-        raise invalid(block.line, f"the provider {label[:100]!r}", expected, str(error)) from None
+        raise invalid(file, block.at, f"the provider {label[:100]!r}", expected, str(error)) from None
     if (provider.host, provider.namespace) in _BUILT_IN:
-        raise invalid(block.line, f"the provider {label[:100]!r}, which is a part of the client", "other providers")
+        raise invalid(file, block.at, f"the provider {label[:100]!r}, which is a part of the client", "other providers")
     if not provider.host or written(provider) != label:
-        raise invalid(block.line, f"the provider {label[:100]!r}", expected)
+        raise invalid(file, block.at, f"the provider {label[:100]!r}", expected)
     return provider
 
 
-def _locked(block: Block) -> LockedProvider:
+def _locked(file: File, block: Inner) -> LockedProvider:
     known = ("version", "constraints", "hashes")
-    for inner in block.body.blocks:
-        raise invalid(inner.line, f"the block {inner.kind[:40]}", f"the attributes {', '.join(known)}")
-    for attribute in block.body.attributes.values():
-        if attribute.name not in known:
-            raise invalid(attribute.line, f"the attribute {attribute.name[:40]}", ", ".join(known))
-    if "version" not in block.body.attributes:
-        raise invalid(block.line, f"no version of {block.labels[0][:100]}", 'version = "1.2.3"')
-    constraints, line = _text(block.body, "constraints")
-    return LockedProvider(_version(block.body), _constraints(constraints, line), _hashes(block.body))
-
-
-def _text(body: Body, name: str) -> tuple[str, int]:
-    attribute = body.attributes.get(name)
-    if attribute is None:
-        return "", 0
-    if not isinstance(attribute.value, str):
-        raise invalid(attribute.line, f"{name} = {_kind(attribute.value)}", "a quoted text")
-    return attribute.value, attribute.line
-
-
-def _version(body: Body) -> str:
-    text, line = _text(body, "version")
+    content = block.body.content({}, only_arguments=False)
+    for inner in content.blocks:
+        raise invalid(file, inner.at, f"the block {inner.kind[:40]}", f"the attributes {', '.join(known)}")
+    arguments = arguments_of(file, content)
+    for argument in arguments.values():
+        if argument.name not in known:
+            raise invalid(file, argument.at, f"the attribute {argument.name[:40]}", ", ".join(known))
+    if "version" not in arguments:
+        raise invalid(file, block.at, f"no version of {(block.labels[0] or '')[:100]}", 'version = "1.2.3"')
+    text = _text(file, arguments["version"])
     try:
-        return versions.parse(text).text
+        version = versions.parse(text).text
     except Invalid as error:
-        raise invalid(line, f"the version {text[:80]!r}", "a version such as 1.2.3", error.hint) from None
+        found = f"the version {text[:80]!r}"
+        raise invalid(file, arguments["version"].at, found, "a version such as 1.2.3", error.hint) from None
+    constraints = _constraints(file, arguments["constraints"]) if "constraints" in arguments else Constraints()
+    return LockedProvider(version, constraints, _hashes(file, arguments.get("hashes")))
 
 
-def _constraints(text: str, line: int) -> Constraints:
+def _text(file: File, argument: Argument) -> str:
+    value = argument.expression.value
+    if not isinstance(value, str):
+        raise invalid(file, argument.at, f"{argument.name} = {_kind(argument.expression)}", "a quoted text")
+    return value
+
+
+def _constraints(file: File, argument: Argument) -> Constraints:
+    text = _text(file, argument)
     try:
         constraints = Constraints.parse(text)
     except Invalid as error:
-        raise Invalid(f"Line {line}: {error}", hint=error.hint) from None
+        raise Invalid(f"Line {file.line(argument.at)}: {error}", hint=error.hint) from None
     if str(constraints) != text:
-        raise invalid(line, f"the constraints {text[:80]!r}", f"their normal form {str(constraints)[:200]!r}")
+        found, normal = f"the constraints {text[:80]!r}", f"their normal form {str(constraints)[:200]!r}"
+        raise invalid(file, argument.at, found, normal)
     return constraints
 
 
-def _hashes(body: Body) -> frozenset[str]:
-    attribute = body.attributes.get("hashes")
-    if attribute is None:
+def _hashes(file: File, argument: Argument | None) -> frozenset[str]:
+    if argument is None:
         return frozenset()
-    if not isinstance(attribute.value, list) or not attribute.value:
-        raise invalid(attribute.line, f"hashes = {_kind(attribute.value)}", "a list with at least one hash")
-    if len(attribute.value) > MAX_HASHES:
-        raise invalid(attribute.line, f"{len(attribute.value):,} hashes", f"at most {MAX_HASHES:,}")
+    elements = argument.expression.elements
+    if not elements:
+        raise invalid(file, argument.at, f"hashes = {_kind(argument.expression)}", "a list with at least one hash")
+    if len(elements) > MAX_HASHES:
+        raise invalid(file, argument.at, f"{len(elements):,} hashes", f"at most {MAX_HASHES:,}")
     found = set()
-    for one in attribute.value:
-        if not isinstance(one, str):
-            raise invalid(attribute.line, f"{_kind(one)} in hashes", "quoted texts")
+    for element in elements:
+        text = element.value
+        if not isinstance(text, str):
+            raise invalid(file, element.at, f"{_kind(element)} in hashes", "quoted texts")
         # Of any scheme: a newer client may have written it.
-        if one.find(":") < 1 or len(one) > MAX_CHARACTERS:
-            raise invalid(attribute.line, f"the hash {one[:80]!r}", "a scheme, a colon and a value, such as h1:…")
-        found.add(one)
+        if text.find(":") < 1 or len(text) > MAX_CHARACTERS:
+            raise invalid(file, element.at, f"the hash {text[:80]!r}", "a scheme, a colon and a value, such as h1:…")
+        found.add(text)
     return frozenset(found)
 
 
@@ -299,47 +308,48 @@ def _check_count(found: int) -> None:
 # --- Requirements -----------------------------------------------------------------------------------------------------
 
 
-def _entries_of(body: Body) -> list[Body]:
-    """The bodies of all required_providers blocks; the text itself if it is what is inside of one."""
-    found = [body] if body.attributes else []
-    for block in body.blocks:
+def _entries_of(file: File, content: Content) -> list[Content]:
+    """The contents of all required_providers blocks; the text itself if it is what is inside of one."""
+    found = [content] if content.arguments else []
+    for block in content.blocks:
+        inside = block.body.content({}, only_arguments=False)
         if block.kind == "required_providers" and not block.labels:
-            found.append(block.body)
+            found.append(inside)
         elif block.kind == "terraform" and not block.labels:
-            found += [inner.body for inner in block.body.blocks if inner.kind == "required_providers"]
+            inner = [one.body for one in inside.blocks if one.kind == "required_providers"]
+            found += [body.content({}, only_arguments=False) for body in inner]
         else:
             raise invalid(
-                block.line,
+                file,
+                block.at,
                 f"the block {block.kind[:40]}",
                 "terraform or required_providers",
                 "Send only the terraform block: what other blocks require, such as resources, is not read.",
             )
     for one in found:
-        for block in one.blocks if one is not body else ():
-            raise invalid(block.line, f"the block {block.kind[:40]}", "entries such as random = { … }")
+        for block in one.blocks if one is not content else ():
+            raise invalid(file, block.at, f"the block {block.kind[:40]}", "entries such as random = { … }")
     return found
 
 
-def _requirement(name: str, value: Value, line: int, default_host: str) -> tuple[HostedProvider, Constraints]:
-    try:
-        if value is None or isinstance(value, (str, Number)):  # as before Terraform 0.13
-            text = value.text if isinstance(value, Number) else value
-            return _implied(name, default_host), _required_version(text)
-        if not isinstance(value, dict):
-            raise Invalid(f"{name} = {_kind(value)}, expected an object with source and version.")
-        for key in value:
-            if key not in ("source", "version", "configuration_aliases"):
-                raise Invalid(f"{name} has {key[:40]!r}, expected source, version and configuration_aliases.")
-        for key in ("source", "version"):
-            if not isinstance(value.get(key, ""), str):
-                raise Invalid(f"{key} of {name} is {_kind(value[key])}, expected a quoted text.")
-        source, version = value.get("source"), value.get("version")
-        provider = parse_source(source, default_host=default_host) if isinstance(source, str) else None
-        return provider or _implied(name, default_host), _required_version(
-            version if isinstance(version, str) else None
-        )
-    except Invalid as error:
-        raise Invalid(f"Line {line}: {str(error)[:1].lower()}{str(error)[1:]}", hint=error.hint) from None
+def _requirement(name: str, expression: Expression, default_host: str) -> tuple[HostedProvider, Constraints]:
+    if expression.sort in ("string", "number", "null") and expression.value is not NOT_LITERAL:  # before Terraform 0.13
+        text = expression.source if expression.sort == "number" else expression.value
+        return _implied(name, default_host), _required_version(text)
+    if expression.pairs is None:
+        raise Invalid(f"{name} = {_kind(expression)}, expected an object with source and version.")
+    texts: dict[str, str] = {}
+    for key, value in expression.pairs:
+        entry = name_of(key) or key.source
+        if entry not in ("source", "version", "configuration_aliases"):
+            raise Invalid(f"{name} has {entry[:40]!r}, expected source, version and configuration_aliases.")
+        if entry in texts:
+            raise Invalid(f"{name} has {entry} a second time, expected each key once.")
+        if entry != "configuration_aliases" and not isinstance(value.value, str):
+            raise Invalid(f"{entry} of {name} is {_kind(value)}, expected a quoted text.")
+        texts[entry] = value.value
+    provider = parse_source(texts["source"], default_host=default_host) if "source" in texts else None
+    return provider or _implied(name, default_host), _required_version(texts.get("version"))
 
 
 def _implied(name: str, default_host: str) -> HostedProvider:
@@ -354,12 +364,11 @@ def _required_version(text: str | None) -> Constraints:
     return Constraints.parse(text or "")
 
 
-def _kind(value: Value) -> str:
-    if isinstance(value, Expression):
+def _kind(expression: Expression) -> str:
+    is_whole = expression.value is not NOT_LITERAL or expression.sort == "number"
+    if not expression.sort or not (is_whole or expression.elements or expression.pairs):
         return "an expression"
-    if value is None:
-        return "null"
-    names = {str: "a text", bool: "a truth value", Number: "a number", list: "a list", dict: "an object"}
-    if value == []:
+    if expression.value == []:
         return "an empty list"
-    return next(name for kind, name in names.items() if isinstance(value, kind))
+    names = {"string": "a text", "number": "a number", "bool": "a truth value", "null": "null", "list": "a list"}
+    return names.get(expression.sort, "an object")

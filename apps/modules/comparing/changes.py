@@ -11,6 +11,7 @@ from typing import Any
 from apps.lib.errors import Invalid
 from apps.modules.comparing import types
 from apps.modules.comparing.constraints import ANOTHER_MAJOR, NARROWER, UNKNOWN, WIDER, compare_constraints
+from apps.modules.inspection.language.types import Type, parse
 from apps.releases.catalogue.comparing import Change, Severity, severity_of, sorted_by_severity
 
 SENTENCES = {
@@ -168,7 +169,7 @@ def _input(name: str, old: Document, new: Document, unit: str) -> Iterator[Chang
 def _type(name: str, before: Document, after: Document, unit: str) -> Iterator[Change]:
     texts = before["type"], after["type"]
     try:
-        old, new = map(types.parse, texts)
+        old, new = map(parse, texts)
     except Invalid:
         if texts[0] != texts[1]:
             yield Change("input", name, Severity.RISKY, "input_type_unreadable", *texts, unit)
@@ -191,7 +192,7 @@ def _type(name: str, before: Document, after: Document, unit: str) -> Iterator[C
     yield Change("input", name, severity, rule, texts[0] or "any", texts[1] or "any", unit)
 
 
-def _only_specified(new: types.Type, old: types.Type, default: str) -> bool:
+def _only_specified(new: Type, old: Type, default: str) -> bool:
     """A default tells what an open type stood for: a list is no mere detail of what was a map."""
     if old.name == "string" and new.name in ("number", "bool"):
         return bool(_QUOTED[new.name].fullmatch(default))
@@ -241,13 +242,13 @@ def _output_type(name: str, before: str | None, after: str | None, unit: str) ->
     rule, severity = "output_type_changed", Severity.RISKY
     if before and after:
         try:
-            old, new = types.parse(before), types.parse(after)
+            old, new = parse(before), parse(after)
         except Invalid:
             pass
         else:
             if old == new:
                 return
-            if "any" not in {*types.tokens(before), *types.tokens(after)}:
+            if not types.is_vague(old) and not types.is_vague(new):
                 extended = types.provides(new, old)
                 rule = "output_type_extended" if extended else "output_type_narrowed"
                 severity = Severity.COMPATIBLE if extended else Severity.BREAKING

@@ -3,50 +3,9 @@
 https://opentofu.org/docs/language/expressions/type-constraints/
 """
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
-from apps.lib.errors import Invalid
-
-# What never ends is taken up to the end: looking for its end at each quote took minutes, and anybody can publish that.
-_BLANKS = re.compile(r"(?:\s|(?:#|//)[^\n]*|/\*(?:[^*]|\*(?!/))*(?:\*/|\Z))*")
-_TOKEN = re.compile(r'[^\W\d][\w-]*|\d[\w.]*|"(?:\\.|[^"\\])*(?:"|\\?\Z)|\S', re.DOTALL)
-_COLLECTIONS = ("list", "set", "map")
-_DEPTH = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Type:
-    """`any`, `string`, …; `inner` of a collection; the `attributes` of an object; the `elements` of a tuple."""
-
-    name: str
-    inner: "Type | None" = None
-    attributes: dict[str, "Attribute"] = field(default_factory=dict)
-    elements: tuple["Type", ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Attribute:
-    """`default` is that of an optional one, its parts separated by blanks; two types may be equal apart from them."""
-
-    type: Type
-    is_optional: bool
-    default: str = field(default="", compare=False)
-
-
-ANY = Type("any")
-
-
-def parse(text: str) -> Type:
-    """Read a type as an input declares it; an empty one is `any`. Raises Invalid for what is none."""
-    text = text.strip().strip('"') if re.fullmatch(r'\s*"\w+"\s*', text) else text
-    if not text.strip():
-        return ANY
-    reader = _Reader(text)
-    found = reader.type(0)
-    reader.end()
-    return found
+from apps.modules.inspection.language.types import ANY, Attribute, Type
 
 
 def accepts(new: Type, old: Type) -> bool:
@@ -81,10 +40,22 @@ def lost_attributes(new: Type, old: Type) -> list[str]:
 def changed_defaults(new: Type, old: Type) -> list[tuple[str, str, str]]:
     """The attributes that are optional in both with another default: path, before, after."""
     return [
-        (path, before.default, after.default)
+        (path, *texts)
         for path, before, after in _attributes(new, old)
-        if after is not None and before.is_optional and after.is_optional and before.default != after.default
+        if after is not None and before.is_optional and after.is_optional
+        if len(set(texts := (_default(before), _default(after)))) > 1
     ]
+
+
+def _default(attribute: Attribute) -> str:
+    """Its parts, separated by blanks."""
+    return " ".join(attribute.default.tokens) if attribute.default is not None else "null"
+
+
+def is_vague(kind: Type) -> bool:
+    """Tell whether `any` is a part of it."""
+    inside = [*kind.elements, *(one.type for one in kind.attributes.values()), *filter(None, [kind.inner])]
+    return kind.name == "any" or any(map(is_vague, inside))
 
 
 def _attributes(new: Type, old: Type, prefix: str = "") -> Iterator[tuple[str, Attribute, Attribute | None]]:
@@ -164,103 +135,3 @@ _TAKES = {
     "object": _object_accepts,
     "tuple": _tuple_accepts,
 }
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self._tokens = tokens(text)
-        self._next = next(self._tokens, "")
-
-    def take(self, wanted: str = "") -> str:
-        found = self._next
-        if not found or (wanted and found != wanted):
-            raise _no_type(found)
-        self._next = next(self._tokens, "")
-        return found
-
-    def end(self) -> None:
-        if self._next:
-            raise _no_type(self._next)
-
-    def type(self, depth: int) -> Type:
-        name = self.take()
-        if depth > _DEPTH or not name[0].isalpha():
-            raise _no_type(name)
-        if name in ("any", "string", "number", "bool"):
-            return Type(name)
-        if name in _COLLECTIONS:
-            if self._next != "(":  # as before version 0.12
-                return Type(name, ANY)
-            self.take("(")
-            inner = self.type(depth + 1)
-            self._close(")")
-            return Type(name, inner)
-        if name == "object":
-            return Type(name, attributes=self._object(depth))
-        if name == "tuple":
-            self.take("(")
-            self.take("[")
-            found = []
-            while self._next != "]":
-                found.append(self.type(depth + 1))
-                if self._next == ",":
-                    self.take()
-            self.take("]")
-            self._close(")")
-            return Type(name, elements=tuple(found))
-        raise _no_type(name)
-
-    def _object(self, depth: int) -> dict[str, Attribute]:
-        self.take("(")
-        self.take("{")
-        found: dict[str, Attribute] = {}
-        while self._next != "}":
-            name = self.take().strip('"')
-            if self._next not in ("=", ":"):
-                raise _no_type(self._next)
-            self.take()
-            found[name] = self._attribute(depth + 1)
-            if self._next == ",":
-                self.take()
-        self.take("}")
-        self._close(")")
-        return found
-
-    def _attribute(self, depth: int) -> Attribute:
-        if self._next != "optional":
-            return Attribute(self.type(depth), is_optional=False)
-        self.take()
-        self.take("(")
-        inner = self.type(depth)
-        if self._next == ",":
-            self.take()
-        # The default, whatever it is, up to the bracket that closes `optional(`. None is null.
-        level, default = 0, []
-        while self._next and not (level == 0 and self._next == ")"):
-            level += (self._next in "([{") - (self._next in ")]}")
-            default.append(self.take())
-        self.take(")")
-        return Attribute(inner, is_optional=True, default=" ".join(default) or "null")
-
-    def _close(self, bracket: str) -> None:
-        if self._next == ",":
-            self.take()
-        self.take(bracket)
-
-
-def tokens(text: str) -> Iterator[str]:
-    """Names, strings and single characters, without blanks and comments."""
-    at = _end(_BLANKS, text, 0)
-    while at < len(text):
-        end = _end(_TOKEN, text, at)
-        yield text[at:end]
-        at = _end(_BLANKS, text, end)
-
-
-def _end(pattern: re.Pattern[str], text: str, at: int) -> int:
-    found = pattern.match(text, at)
-    return found.end() if found else len(text)
-
-
-def _no_type(found: str) -> Invalid:
-    return Invalid(f"found {found[:40]!a}, expected a type such as list(string)", hint="See the type constraints.")

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
-from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
+from apps.lib.hcl.files import Diagnostic
+from apps.modules.inspection.blocks import MAX_FAULTS
 from apps.modules.inspection.early_values import refused_values
 from apps.modules.inspection.interfaces import Interface
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, required, since

@@ -3,8 +3,9 @@
 import gc
 from typing import Any
 
+from apps.lib.hcl import tree
 from apps.lib.sandbox.positioned import texts_at
-from apps.modules.inspection import tree, units
+from apps.modules.inspection import units
 from apps.modules.inspection.language import uses
 
 

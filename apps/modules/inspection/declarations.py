@@ -4,15 +4,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from apps.modules.inspection.blocks import (
-    NOT_LITERAL,
-    REPETITIONS,
-    SENSITIVE,
-    UNKNOWN,
-    Block,
-    Diagnostic,
-    Value,
-)
+from apps.lib.hcl.files import NOT_LITERAL, Diagnostic
+from apps.modules.inspection.blocks import REPETITIONS, SENSITIVE, UNKNOWN, Block, Value
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, Clients
 
 Key = tuple[str, tuple[str, ...]]

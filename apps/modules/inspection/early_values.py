@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 
-from apps.modules.inspection.blocks import Diagnostic
+from apps.lib.hcl.files import Diagnostic
 from apps.modules.inspection.interfaces import References
 from apps.modules.inspection.language.clients import NONE, ONLY_OPENTOFU, Clients, Finding, since
 from apps.modules.inspection.language.plan_errors import shown

@@ -6,7 +6,8 @@ What several folders of an archive say together (calls among them, their inputs 
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from apps.modules.inspection.blocks import Diagnostic, Reading
+from apps.lib.hcl.files import Diagnostic
+from apps.modules.inspection.blocks import Reading
 from apps.modules.inspection.declarations import Conflict, Declarations
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, Finding
 from apps.modules.inspection.language.files import findings_in

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from functools import partial
 from typing import Any, BinaryIO
 
+from apps.lib.hcl.files import Diagnostic
 from apps.lib.sandbox import parent
 from apps.lib.sandbox.positioned import Place
 from apps.lib.sandbox.shares import one_file, shares_of
 from apps.modules.inspection import units
-from apps.modules.inspection.blocks import Diagnostic
 from apps.modules.inspection.units import Document, Folder
 
 _MIB = 1024 * 1024

@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from apps.modules.inspection import literals
+from apps.lib.hcl import literals
+from apps.lib.hcl.files import MAX_DEPTH, NOT_LITERAL, File, Unreadable
 from apps.modules.inspection.blocks import (
     EXPRESSIONS,
     LOCAL,
-    MAX_DEPTH,
     MAX_VALUE_BYTES,
-    NOT_LITERAL,
     REPETITIONS,
     Block,
-    File,
     Reading,
     Shape,
-    Unreadable,
     Value,
     schema_of,
 )

@@ -6,21 +6,19 @@ A damaged file costs its damaged blocks: what tree-sitter makes of them is a gue
 import re
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from tree_sitter import Node
 
-from apps.modules.inspection import literals, tree
+from apps.lib.hcl import literals, tree
+from apps.lib.hcl.files import NOT_LITERAL, Diagnostic, File
+from apps.lib.hcl.values import expressions_in, literal_or_none, members, unwrapped
 from apps.modules.inspection.blocks import (
     EXPRESSIONS,
     LOCAL,
     MAX_VALUE_BYTES,
-    NOT_LITERAL,
     REFERENCES,
     REPETITIONS,
     Block,
-    Diagnostic,
-    File,
     Reading,
     Shape,
     Value,
@@ -29,8 +27,6 @@ from apps.modules.inspection.blocks import (
 from apps.modules.inspection.repetitions import repetition_in
 
 _REFERENCE = re.compile(r"[^\W\d][\w-]*(?:\.[^\W\d][\w-]*)*")
-_WORD = re.compile(r"[^\W\d][\w-]*")
-_HEREDOC = re.compile(r"<<(?P<flush>-?)[^\r\n]+\r?\n")
 _PLAIN_HEREDOC = re.compile(r"<<[^\W\d][\w-]*\r?\n")
 
 
@@ -155,7 +151,7 @@ def value_of(file: File, expression: Node, name: str, *, with_entries: bool = Fa
         # Each of a list, or the one that it is, without an index (`aws.by_region[each.key]`).
         first, parts = expression.children[0], [expression]
         if first.type == "collection_value" and first.children[0].type == "tuple":
-            parts = _expressions(first.children[0])
+            parts = expressions_in(first.children[0])
         matches = (_REFERENCE.match(file.source(part)) for part in parts if part.children[0].type == "variable_expr")
         references = tuple(match[0] for match in matches if match)
     return Value(
@@ -164,15 +160,8 @@ def value_of(file: File, expression: Node, name: str, *, with_entries: bool = Fa
         literal=NOT_LITERAL if name in EXPRESSIONS else literal_or_none(file, expression),
         references=references,
         entries=_entries(file, expression) if with_entries else None,
-        is_quoted=source.startswith('"') and _unwrapped(expression).type == "template_expr",
+        is_quoted=source.startswith('"') and unwrapped(expression).type == "template_expr",
     )
-
-
-def literal_or_none(file: File, expression: Node) -> Any:
-    try:
-        return _literal(file, expression)
-    except (literals.Undecodable, RecursionError):
-        return NOT_LITERAL
 
 
 def _shown(file: File, expression: Node) -> str:
@@ -185,86 +174,10 @@ def _shown(file: File, expression: Node) -> str:
 
 def _entries(file: File, expression: Node) -> dict[str, Value] | None:
     """Of an object; None if a key must be evaluated."""
-    inner = _unwrapped(expression)
+    inner = unwrapped(expression)
     if inner.type != "collection_value" or inner.children[0].type != "object":
         return None
     try:
-        return {key: value_of(file, value, key) for key, value in _members(file, inner.children[0])}
+        return {key: value_of(file, value, key) for key, value in members(file, inner.children[0])}
     except literals.Undecodable:
         return None
-
-
-def _literal(file: File, expression: Node) -> Any:
-    """As JSON. Raises Undecodable unless all of it is literal. MAX_DEPTH bounds the recursion."""
-    node = _unwrapped(expression)
-    if node.type != "collection_value":
-        return _scalar(file, node)
-    collection = node.children[0]
-    if collection.type == "tuple":
-        return [_literal(file, element) for element in _expressions(collection)]
-    return {key: _literal(file, value) for key, value in _members(file, collection)}
-
-
-def _members(file: File, collection: Node) -> list[tuple[str, Node]]:
-    if collection.type != "object":
-        raise literals.Undecodable(collection.type)
-    return [_key_and_value(file, child) for child in collection.children if child.type == "object_elem"]
-
-
-def _key_and_value(file: File, element: Node) -> tuple[str, Node]:
-    sides = _expressions(element)
-    if len(sides) != 2:  # noqa: PLR2004  # the grammar knows no other
-        raise literals.Undecodable(element.type)
-    source = file.source(sides[0])
-    if _WORD.fullmatch(source):
-        return source, sides[1]
-    key = _scalar(file, _unwrapped(sides[0])) if sides[0].children[0].type != "(" else None
-    if isinstance(key, str):
-        return key, sides[1]
-    if isinstance(key, int) and not isinstance(key, bool):
-        return str(key), sides[1]
-    raise literals.Undecodable(source)
-
-
-def _scalar(file: File, node: Node) -> Any:
-    sign = ""
-    if node.type == "operation" and node.children[0].type == "unary_operation":
-        operator, operand = node.children[0].children
-        node = _unwrapped(operand)
-        if operator.type != "-" or node.child_count != 1 or node.children[0].type != "numeric_lit":
-            raise literals.Undecodable("an operation")
-        sign = "-"
-    if node.type == "template_expr" and node.children[0].type == "heredoc_template":
-        if any(
-            child.type.startswith("template_") and child.type != "template_literal"
-            for child in node.children[0].children
-        ):
-            raise literals.Undecodable("a template")
-        text = file.source(node.children[0])
-        head = _HEREDOC.match(text)
-        if head is None:
-            raise literals.Undecodable("a heredoc")
-        # The last line is the marker.
-        return literals.heredoc(text[head.end() : text.rfind("\n") + 1], flush=bool(head["flush"]))
-    if node.type != "literal_value":
-        raise literals.Undecodable(node.type)
-    kind, source = node.children[0].type, file.source(node)
-    if kind == "numeric_lit":
-        return literals.number(sign + source)
-    if kind == "string_lit":
-        return literals.quoted(source[1:-1])
-    return {"true": True, "false": False, "null": None}[source]
-
-
-def _expressions(node: Node) -> list[Node]:
-    return [child for child in node.children if child.type == "expression"]
-
-
-def _unwrapped(node: Node) -> Node:
-    """The expression without its wrappers: parentheses mean nothing by themselves."""
-    while node.type == "expression":
-        inside = [child for child in node.children if child.type not in ("(", ")", "comment")]
-        if len(inside) != 1:
-            return node
-        node = inside[0]
-    return node

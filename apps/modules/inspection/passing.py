@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any
 
-from apps.modules.inspection.blocks import MAX_FAULTS, Diagnostic
+from apps.lib.hcl.files import Diagnostic
+from apps.modules.inspection.blocks import MAX_FAULTS
 from apps.modules.inspection.interfaces import Interface, References
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, ONLY_TERRAFORM, Clients, Finding
 from apps.modules.inspection.language.plan_errors import shown

@@ -9,6 +9,8 @@ from operator import or_
 from typing import Any
 
 from apps.lib.archives.layouts import MODULE_SUFFIXES, is_beside_module, is_command_file, is_module_file
+from apps.lib.hcl.files import Diagnostic, File, Unreadable
+from apps.lib.hcl.tree import stray_byte
 from apps.modules.inspection import declarations
 from apps.modules.inspection.archive import judge_archive
 from apps.modules.inspection.blocks import (
@@ -18,11 +20,8 @@ from apps.modules.inspection.blocks import (
     MAX_FILE_BYTES,
     MAX_FILES,
     Block,
-    Diagnostic,
-    File,
     NotText,
     Reading,
-    Unreadable,
 )
 from apps.modules.inspection.declarations import declared
 from apps.modules.inspection.folders import faults_of, findings_of, is_known
@@ -32,7 +31,6 @@ from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Findi
 from apps.modules.inspection.language.files import judged, requirements
 from apps.modules.inspection.language.plan_errors import plan_errors
 from apps.modules.inspection.native import read_native
-from apps.modules.inspection.tree import stray_byte
 
 KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_safe
 
 from apps.lib.errors import Invalid, NotFound
 from apps.modules import usage_examples, usage_values
-from apps.modules.comparing import types
+from apps.modules.inspection.language import types
 from apps.modules.usage_values import Expression, Value
 from apps.portal.frame.page_urls import page_of
 from apps.portal.modules.frame import MODULES

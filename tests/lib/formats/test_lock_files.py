@@ -1,5 +1,7 @@
 """Lock files and required_providers blocks. The mirror's own tests compare with real clients."""
 
+import time
+from contextlib import suppress
 from unicodedata import normalize
 
 import pytest
@@ -17,6 +19,7 @@ from apps.lib.formats.lock_files import (
     parse_required,
     parse_source,
 )
+from apps.lib.hcl.texts import MAX_BYTES
 from apps.lib.mirrored import HostedProvider
 from apps.lib.provider_constraints import Constraints
 from tests.rows import for_each_row
@@ -63,7 +66,9 @@ def test_comments_other_order_and_duplicates_are_normalised():
       constraints = "~> 3.0"
       version = "3.5.1"
     }
-    module "later" { anything { at = all } }
+    module "later" {
+      anything { at = all }
+    }
     """
     locked = parse_lock(text).providers[RANDOM]
     assert locked == LockedProvider("3.5.1", Constraints.parse("~> 3.0"), frozenset({"h1:a", "zh:b"}))
@@ -81,9 +86,8 @@ def test_the_client_is_that_of_the_first_comment():
 
 hosts = st.sampled_from(["registry.terraform.io", "bücher.example", "localhost:8443", "a.example"])
 names = st.lists(st.text("abz09", min_size=1, max_size=4), min_size=1, max_size=3).map("-".join)
-hashes = st.frozensets(
-    st.text(st.characters(exclude_categories=["Cs"]), max_size=20).map(lambda text: normalize("NFC", f"h:{text}"))
-)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=20)
+hashes = st.frozensets(texts.map(lambda text: normalize("NFC", f"h:{text}")))
 providers = st.dictionaries(
     st.builds("{}/{}/{}".format, hosts, names, names),
     st.builds(
@@ -147,12 +151,39 @@ def test_any_text_is_read_or_refused(text):
         ("a = 1", "the attribute a"),
         (block('version = "1.0.0"\nhashes = [' + '"h1:a",' * (MAX_HASHES + 1) + "]"), "5,001 hashes"),
         ("\0", "expected"),
+        (block('version = "1.0.0\nhashes = ["h1:a"]'), "Line 2: found 'version = \"1.0.0', expected"),
+        (block('version "1.0.0"'), "Line 2: found 'version \"1.0.0\"', expected name = value"),
+        (block('version = "1.0.0" hashes = ["h1:a"]'), "a newline is missing"),
+        (block('version = "1.0.0"\nhashes = [\n"h1:a",\n"h1:b"\n"h1:c",\n]'), "Line 6: found '\"h1:c\",', expected"),
+        (
+            block('version = "1.0.0"') + 'provider "a.example/b/c" {\n',
+            "Line 4: found '{' without its end",
+        ),
+        (block('version = "1.0.0"\nversion = "1.0.0"'), "Line 3: found version a second time"),
+        (block('version = "\\ud800"'), "Line 2"),
+        ("<<<<<<< HEAD\n" + block('version = "1.0.0"'), "Line 1: found '<<<<<<< HEAD'"),
+        ("a {" * 300, "more than 200 nested brackets"),
+        ("#" * (MAX_BYTES + 1), "expected at most"),
+        ("a = [" + "1," * 40_000 + "]", "words and marks"),
+        ("a = a" + ".a" * 16_000, "points and brackets"),
     ],
 )
 def test_it_says_what_is_wrong_and_where(text, part):
     with pytest.raises(Invalid) as refused:
         parse_lock(text)
     assert part in f"{refused.value} {refused.value.hint}"
+
+
+@for_each_row(
+    "piece",
+    ["{", "[]", "()", '""', "${}", "<<A\n", "/*", "#\n}", "a=", "-", ".a", "x = /* ", " ", 'a="\\u', "a {}\n", "1,"],
+)
+def test_half_a_megabyte_takes_no_longer_than_it_should(piece):
+    begin = time.process_time()
+    for count in (500_000, 20_000):
+        with suppress(Invalid):
+            parse_lock(("a = [" if piece in ("1,", " ") else "") + piece * (count // len(piece)))
+    assert time.process_time() - begin < 5
 
 
 # --- required_providers ---
@@ -210,7 +241,7 @@ def test_namespaces_may_have_underscores_as_terraform_1_16_takes_them(namespace)
         ('a = ""', "version constraint is empty"),
         ('a = { version = "latest" }', "version constraint 'latest'"),
         ("a = [1]", "a = a list"),
-        ("required_providers { a { } }", "found the block a"),
+        ("required_providers {\na { }\n}", "Line 2: found the block a"),
         ('a = "1"\na = "2"', "Line 2: found a a second time"),
     ],
 )

@@ -7,8 +7,8 @@ import pytest
 
 from apps.lib.errors import Invalid
 from apps.modules import usage_values
-from apps.modules.comparing.types import parse
 from apps.modules.inspection.inspecting import inspect
+from apps.modules.inspection.language.types import parse
 from apps.modules.usage_values import Expression, as_json, read
 from tests.rows import for_each_row
 
@@ -66,10 +66,12 @@ WRONG = [
     ("map(string)", '{ a = "x", a = "y" }', "a twice"),
     ("any", '"${var.x}"', "Start with ="),
     ("any", '"a\nb"', "expected a value"),
-    ("any", '"\\q"', "found the escape"),
-    ("any", '"\\ud800"', "found the escape"),
-    ("any", '"\\UFFFFFFFF"', "found the escape"),
-    ("any", "[" * 40, "levels"),
+    ("any", '"\\q"', "Write a backslash as"),
+    ("any", '"\\ud800"', "Write a backslash as"),
+    ("any", '"\\UFFFFFFFF"', "Write a backslash as"),
+    ("any", "[" * 40 + "]" * 40, "levels"),
+    ("any", "x = 1", "expected a value"),
+    ("any", "1\ny = 2", "expected a value"),
     ("string", "=", "found nothing after ="),
     ("string", '= "x', "at the end"),
     ("string", "= x)", "without an opening one"),

@@ -14,8 +14,8 @@ from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import MomentField, Shape
 from apps.contrib.mirror import lock_requests, locking, rows
 from apps.contrib.mirror.rows import RunState
-from apps.lib.formats import plain_hcl
 from apps.lib.formats.lock_files import Client, LockFile
+from apps.lib.hcl import texts
 
 STATES = (RunState.RUNNING, RunState.DONE, RunState.FAILED)
 RETRY_AFTER = "1"
@@ -26,14 +26,14 @@ class LockInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         trim_whitespace=False,
-        max_length=plain_hcl.MAX_BYTES,
+        max_length=texts.MAX_BYTES,
         help_text="A .terraform.lock.hcl.",
     )
     required_providers = serializers.CharField(
         required=False,
         allow_blank=True,
         trim_whitespace=False,
-        max_length=plain_hcl.MAX_BYTES,
+        max_length=texts.MAX_BYTES,
         help_text="A terraform block, a required_providers block, or its entries.",
     )
     platforms = serializers.ListField(

@@ -16,8 +16,8 @@ from apps.accounts.identity.sign_ins import address_of
 from apps.contrib.mirror import lock_requests, locking
 from apps.contrib.mirror.rows import RunState
 from apps.lib.errors import NotFound, RegistryError
-from apps.lib.formats import plain_hcl
 from apps.lib.formats.lock_files import Client, LockFile
+from apps.lib.hcl import texts
 from apps.portal.frame.form_files import STATUS
 from apps.portal.frame.forms import PLAIN, form_page, posted, sentence
 from apps.portal.frame.page_urls import see_other
@@ -44,7 +44,7 @@ class LockForm(forms.Form):
         label="Lock file",
         required=False,
         strip=False,
-        max_length=plain_hcl.MAX_BYTES,
+        max_length=texts.MAX_BYTES,
         widget=forms.Textarea(AREA),
         help_text="The text of <code>.terraform.lock.hcl</code>. Its versions and hashes stay.",
     )
@@ -52,7 +52,7 @@ class LockForm(forms.Form):
         label="Required providers",
         required=False,
         strip=False,
-        max_length=plain_hcl.MAX_BYTES,
+        max_length=texts.MAX_BYTES,
         widget=forms.Textarea(AREA),
         help_text="A <code>terraform</code> block, or what is in its <code>required_providers</code>.",
     )

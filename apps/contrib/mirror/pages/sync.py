@@ -18,7 +18,7 @@ from apps.contrib.mirror import sync_requests, syncing, upstreams
 from apps.contrib.mirror.pages.lock import AREA, CLIENTS, COMMON, PlatformsField
 from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
 from apps.lib.errors import NotFound
-from apps.lib.formats import plain_hcl
+from apps.lib.hcl import texts
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
 
@@ -35,10 +35,10 @@ class SyncForm(forms.Form):
         "<code>hashicorp/*@&gt;=3.0</code> all these versions of the providers that Larder knows.",
     )
     lock = forms.CharField(
-        label="Lock file", required=False, strip=False, max_length=plain_hcl.MAX_BYTES, widget=forms.Textarea(AREA)
+        label="Lock file", required=False, strip=False, max_length=texts.MAX_BYTES, widget=forms.Textarea(AREA)
     )
     required_providers = forms.CharField(
-        required=False, strip=False, max_length=plain_hcl.MAX_BYTES, widget=forms.Textarea(AREA)
+        required=False, strip=False, max_length=texts.MAX_BYTES, widget=forms.Textarea(AREA)
     )
     platforms = forms.MultipleChoiceField(
         choices=[(platform, platform) for platform in COMMON],

@@ -6,7 +6,7 @@ Sources: `module_call.go` (decodeModuleBlock, decodePassedProviderConfigs), `pro
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from apps.modules.inspection.language.bodies import Content, Expression
+from apps.lib.hcl.bodies import Content, Expression
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, Clients
 from apps.modules.inspection.language.rules.cases import Visited
 from apps.modules.inspection.language.rules.resources import static_reference

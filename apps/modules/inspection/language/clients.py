@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from apps.modules.inspection.blocks import Diagnostic
+from apps.lib.hcl.files import Diagnostic
 
 OPENTOFU, TERRAFORM = "OpenTofu", "Terraform"
 # Each release from the oldest that is supported: add one when it appears, and read its schemas again.

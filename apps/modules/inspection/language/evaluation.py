@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from apps.modules.inspection.language.bodies import Argument, Expression
+from apps.lib.hcl.bodies import Argument, Expression
 from apps.modules.inspection.language.rules.cases import Visited
 from apps.modules.inspection.language.schema import BLOCKS
 

@@ -5,13 +5,14 @@ from typing import Any
 
 from tree_sitter import Node
 
-from apps.modules.inspection.blocks import File, Reading
+from apps.lib.hcl.bodies import Inner
+from apps.lib.hcl.expressions import inner
+from apps.lib.hcl.files import File
+from apps.modules.inspection.blocks import Reading
 from apps.modules.inspection.json_syntax import Located
-from apps.modules.inspection.language.bodies import Inner
 from apps.modules.inspection.language.clients import EVERY, Finding, required
 from apps.modules.inspection.language.json_bodies import JsonBody
 from apps.modules.inspection.language.judge import Judged, duplicates, judge
-from apps.modules.inspection.language.native_bodies import inner
 from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
 from apps.modules.inspection.language.uses import uses_in_json, uses_in_native
 

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
-from apps.modules.inspection import json_syntax, literals
+from apps.lib.hcl import literals
+from apps.lib.hcl.bodies import Argument, Content, Expression, Inner, Sort, Traversal
+from apps.lib.hcl.expressions import NativeExpression
+from apps.modules.inspection import json_syntax
 from apps.modules.inspection.json_syntax import Located, Member
-from apps.modules.inspection.language.bodies import Argument, Content, Expression, Inner, Sort, Traversal
-from apps.modules.inspection.language.native_bodies import NativeExpression
 from apps.modules.inspection.language.references import read_reference
 
 
@@ -84,6 +85,10 @@ class JsonExpression:
     def source(self) -> str:
         content = self.located.content
         return content if isinstance(content, str) else json.dumps(content) if content is None else "a value"
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        return [self.source]
 
     @property
     def _text(self) -> str | None:

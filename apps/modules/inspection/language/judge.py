@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from apps.modules.inspection.blocks import File
+from apps.lib.hcl.bodies import Argument, Content, Inner
+from apps.lib.hcl.files import File
 from apps.modules.inspection.language import rules
 from apps.modules.inspection.language.addresses import expected_provider_name, is_name
-from apps.modules.inspection.language.bodies import Argument, Content, Inner
 from apps.modules.inspection.language.calls import Call, Configuration, call_of, configuration_of, provider_uses
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, Clients, Finding, required
 from apps.modules.inspection.language.evaluation import Evaluated, Scope, evaluated, scope_of

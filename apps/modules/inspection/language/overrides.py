@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from apps.lib.hcl.expressions import NativeExpression
 from apps.modules.inspection.blocks import LOCAL, Block, Reading, Value
 from apps.modules.inspection.declarations import Declarations
 from apps.modules.inspection.language import types
 from apps.modules.inspection.language.clients import EVERY, Finding, since
-from apps.modules.inspection.language.native_bodies import NativeExpression
 from apps.modules.inspection.language.sources import expected_source
 
 

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Traversal
+from apps.lib.hcl.bodies import KEY, ODD_KEY, Traversal
 from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU, ONLY_TERRAFORM, Clients
 
 Mode = Literal["managed", "data", "ephemeral"]

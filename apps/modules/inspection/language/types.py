@@ -1,17 +1,16 @@
-"""Type expressions, and literals that do not fit them.
-
-A type is None for `any`, a word for a primitive, or a pair: the kind of collection with its element type, the
-attributes of an object, or the elements of a tuple.
-"""
+"""Type expressions, and literals that do not fit them."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from apps.modules.inspection.blocks import NOT_LITERAL
-from apps.modules.inspection.language.bodies import Content, Expression
+from apps.lib.errors import Invalid
+from apps.lib.hcl.bodies import Content, Expression, name_of
+from apps.lib.hcl.expressions import NativeExpression
+from apps.lib.hcl.files import NOT_LITERAL
 
+_QUOTED = re.compile(r'"\w+"')  # as before version 0.12
 PRIMITIVES = frozenset({"string", "number", "bool"})
 COLLECTIONS = frozenset({"list", "set", "map"})
 MAX_DEPTH = 100  # deeper types are not judged
@@ -21,30 +20,27 @@ TYPES = "a type: string, number, bool, any, list(…), set(…), map(…), objec
 
 
 @dataclass(frozen=True, slots=True)
-class Collection:
-    kind: str
-    element: "Type"
+class Type:
+    """`any`, also for what is not judged, `string`, …; `inner` of a collection; the `attributes` of an object; the
+    `elements` of a tuple.
+    """
+
+    name: str
+    inner: "Type | None" = None
+    attributes: Mapping[str, "Attribute"] = field(default_factory=dict)
+    elements: Sequence["Type"] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    type: "Type"
+    """`default` is that of an optional one; two types may be equal apart from them."""
+
+    type: Type
     is_optional: bool
+    default: Expression | None = field(default=None, compare=False)
 
 
-@dataclass(frozen=True, slots=True)
-class Shaped:
-    """`object({…})`"""
-
-    attributes: Mapping[str, Attribute]
-
-
-@dataclass(frozen=True, slots=True)
-class Tuple:
-    elements: Sequence["Type"]
-
-
-Type = str | Collection | Shaped | Tuple | None  # None: anything, or not known
+ANY = Type("any")
 
 
 class WrongType(Exception):
@@ -53,10 +49,24 @@ class WrongType(Exception):
         self.expression = expression
 
 
+def parse(text: str) -> Type:
+    """Read a type as an input declares it; an empty one is `any`. Raises Invalid for what is none."""
+    text = text.strip()
+    if not text:
+        return ANY
+    expression = NativeExpression.parsed(text[1:-1] if _QUOTED.fullmatch(text) else text, 0, seconds=1)
+    try:
+        if expression is not None:
+            return read_type(expression, is_bare=True)
+    except WrongType as wrong:
+        text = wrong.expression.source
+    raise Invalid(f"found {text[:40]!a}, expected a type such as list(string)", hint="See the type constraints.")
+
+
 def read_type(expression: Expression, *, depth: int = 0, is_bare: bool = False) -> Type:
     """Raises WrongType for what no client takes for a type. `is_bare`: also `list` and `map` without an element."""
     if depth > MAX_DEPTH:
-        return None
+        return ANY
     words = expression.traversal
     if words is not None:
         return _keyword(expression, words, is_bare=is_bare)
@@ -74,7 +84,7 @@ def stated_in(content: Content, argument: Expression) -> Type:
 def _called(expression: Expression, called: tuple[str, Sequence[Expression]] | None, depth: int) -> Type:
     """`called`: the call that the expression is."""
     if depth > MAX_DEPTH:
-        return None
+        return ANY
     if called is None:
         raise WrongType(expression, TYPES)
     name, arguments = called
@@ -88,8 +98,8 @@ def _called(expression: Expression, called: tuple[str, Sequence[Expression]] | N
         elements = arguments[0].elements
         if elements is None:
             raise WrongType(arguments[0], "a list of types, as in tuple([string, number])")
-        return Tuple([read_type(element, depth=depth + 1) for element in elements])
-    return Collection(name, read_type(arguments[0], depth=depth + 1))
+        return Type(name, elements=[read_type(element, depth=depth + 1) for element in elements])
+    return Type(name, read_type(arguments[0], depth=depth + 1))
 
 
 def _keyword(expression: Expression, words: Sequence[str], *, is_bare: bool) -> Type:
@@ -97,15 +107,15 @@ def _keyword(expression: Expression, words: Sequence[str], *, is_bare: bool) -> 
     if len(words) > 1:
         raise WrongType(expression, TYPES)
     if word in PRIMITIVES:
-        return word
+        return Type(word)
     if word == "any":
-        return None
+        return ANY
     if word in ("list", "map") and is_bare:  # as before version 0.12
-        return Collection(word, None)
+        return Type(word, ANY)
     raise WrongType(expression, f"{word}(…) with its type" if word in COLLECTIONS | {"object", "tuple"} else TYPES)
 
 
-def _object(argument: Expression, depth: int) -> Shaped:
+def _object(argument: Expression, depth: int) -> Type:
     pairs = argument.pairs
     if pairs is None:
         raise WrongType(argument, "attributes and their types, as in object({ name = string })")
@@ -122,17 +132,17 @@ def _object(argument: Expression, depth: int) -> Shaped:
             if not 1 <= len(called[1]) <= 2:  # noqa: PLR2004  # the type, and a default
                 raise WrongType(value, "optional(…) with a type, and a default or none")
             kind = read_type(called[1][0], depth=depth + 1)
-            if len(called[1]) == 2:  # noqa: PLR2004
-                default = called[1][1]
+            default = called[1][1] if len(called[1]) == 2 else None  # noqa: PLR2004
+            if default is not None:
                 if not default.is_constant:
                     raise WrongType(default, "a constant: the default of an attribute cannot contain references")
                 if problem := misfit(default, kind):
                     raise WrongType(default, f"a default that fits the type ({problem})")
-            attributes[name] = Attribute(kind, is_optional=True)
+            attributes[name] = Attribute(kind, is_optional=True, default=default)
         else:
             kind = _called(value, called, depth + 1) if called else read_type(value, depth=depth + 1)
             attributes[name] = Attribute(kind, is_optional=False)
-    return Shaped(attributes)
+    return Type("object", attributes=attributes)
 
 
 def misfit(expression: Expression, kind: Type) -> str:
@@ -146,17 +156,17 @@ def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
     # Of a list or an object nothing: what is in it is asked one by one.
     value = expression.value if elements is None and pairs is None else NOT_LITERAL
     what = path or "it"
-    if kind is None or value is None:
+    if kind.name == "any" or value is None:
         return
     sort = expression.sort
-    if isinstance(kind, str):
+    if kind.name in PRIMITIVES:
         if sort in ("list", "object"):
-            yield f"{what} is {'a list' if sort == 'list' else 'an object'}, not a {kind}"
-        elif not converts(value, kind):
-            yield f"{what} is not a {kind}"
-    elif isinstance(kind, Shaped) or (isinstance(kind, Collection) and kind.kind == "map"):
+            yield f"{what} is {'a list' if sort == 'list' else 'an object'}, not a {kind.name}"
+        elif not converts(value, kind.name):
+            yield f"{what} is not a {kind.name}"
+    elif kind.name in ("object", "map"):
         if sort not in ("object", "", "null"):
-            yield f"{what} is not {'an object' if isinstance(kind, Shaped) else 'a map'}"
+            yield f"{what} is not {'an object' if kind.name == 'object' else 'a map'}"
         elif pairs is not None:
             yield from _pair_misfits(pairs, kind, path)
     elif sort not in ("list", "", "null"):
@@ -165,20 +175,15 @@ def _misfits(expression: Expression, kind: Type, path: str) -> Iterator[str]:
         yield from _element_misfits(elements, kind, path)
 
 
-def _pair_misfits(
-    pairs: Sequence[tuple[Expression, Expression]], kind: Shaped | Collection, path: str
-) -> Iterator[str]:
-    if isinstance(kind, Collection):
+def _pair_misfits(pairs: Sequence[tuple[Expression, Expression]], kind: Type, path: str) -> Iterator[str]:
+    if kind.inner is not None:
         for _, value in pairs:
-            yield from _misfits(value, kind.element, f"{path}[…]")
+            yield from _misfits(value, kind.inner, f"{path}[…]")
         return
     named: dict[str, Expression] = {}
     for key, value in pairs:
-        words = key.traversal
-        name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
-        if isinstance(name, int) and not isinstance(name, bool):
-            name = str(name)
-        if not isinstance(name, str):  # it must be evaluated
+        name = name_of(key)
+        if name is None:
             return
         named[name] = value
     for name, attribute in kind.attributes.items():
@@ -188,12 +193,12 @@ def _pair_misfits(
             yield f"{path + ': ' if path else ''}the attribute {name} is missing"
 
 
-def _element_misfits(elements: Sequence[Expression], kind: Tuple | Collection, path: str) -> Iterator[str]:
-    if isinstance(kind, Tuple) and len(elements) != len(kind.elements):
+def _element_misfits(elements: Sequence[Expression], kind: Type, path: str) -> Iterator[str]:
+    if kind.inner is None and len(elements) != len(kind.elements):
         yield f"{path or 'it'} has {len(elements)} elements, not {len(kind.elements)}"
         return
     for at, element in enumerate(elements):
-        inner = kind.elements[at] if isinstance(kind, Tuple) else kind.element
+        inner = kind.inner or kind.elements[at]
         yield from _misfits(element, inner, f"{path}[{at}]")
 
 

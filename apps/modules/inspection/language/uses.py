@@ -14,14 +14,14 @@ from functools import cache, lru_cache
 import tree_sitter_hcl
 from tree_sitter import Language, Node, Query, QueryCursor
 
-from apps.modules.inspection import tree
-from apps.modules.inspection.blocks import MAX_DEPTH, File
+from apps.lib.hcl import tree
+from apps.lib.hcl.bodies import KEY, Expression
+from apps.lib.hcl.expressions import NativeExpression
+from apps.lib.hcl.files import MAX_DEPTH, File
 from apps.modules.inspection.json_syntax import COMMENT, Located, is_string
-from apps.modules.inspection.language.bodies import KEY, Expression
 from apps.modules.inspection.language.evaluation import Evaluated, Owner, is_sound
 from apps.modules.inspection.language.functions import UNJUDGED
 from apps.modules.inspection.language.json_bodies import JsonExpression
-from apps.modules.inspection.language.native_bodies import NativeExpression
 from apps.modules.inspection.language.references import Subject, subject_of
 
 _NAME = rb"[A-Za-z_\x80-\xff][\w\x80-\xff-]*"

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from apps.modules.inspection.language.bodies import Argument, Content, Expression, Inner
+from apps.lib.hcl.bodies import Argument, Content, Expression, Inner
 from apps.modules.inspection.language.clients import Clients
 
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
+from apps.lib.hcl.bodies import KEY, ODD_KEY, Expression
 from apps.modules.inspection.language import addresses
-from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Expression
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, ONLY_TERRAFORM, since
 from apps.modules.inspection.language.references import subject_of
 from apps.modules.inspection.language.rules.cases import Case, Name, Problem, Visited

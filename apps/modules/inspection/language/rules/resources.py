@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from apps.modules.inspection.language.bodies import Argument, Expression, Inner, Traversal
+from apps.lib.hcl.bodies import Argument, Expression, Inner, Traversal
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, ONLY_TERRAFORM, since
 from apps.modules.inspection.language.references import read_reference, subject_of
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from apps.modules.inspection.language.bodies import Inner, Traversal
+from apps.lib.hcl.bodies import Inner, Traversal
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, ONLY_TERRAFORM
 from apps.modules.inspection.language.references import Target, target_of
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited

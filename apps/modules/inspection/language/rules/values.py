@@ -5,10 +5,10 @@ A client evaluates them without variables and functions, and converts the result
 
 from collections.abc import Iterator
 
-from apps.modules.inspection import literals
-from apps.modules.inspection.blocks import NOT_LITERAL
+from apps.lib.hcl import literals
+from apps.lib.hcl.bodies import Expression
+from apps.lib.hcl.files import NOT_LITERAL
 from apps.modules.inspection.language import addresses, types
-from apps.modules.inspection.language.bodies import Expression
 from apps.modules.inspection.language.clients import EVERY, ONLY_OPENTOFU, ONLY_TERRAFORM
 from apps.modules.inspection.language.references import read_reference
 from apps.modules.inspection.language.rules.cases import Case, Name, Problem, Rule, Visited

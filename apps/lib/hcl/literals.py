@@ -6,6 +6,8 @@ _NAMED = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 _ESCAPE = re.compile(
     r'\\(?:(?P<named>[nrt"\\])|u(?P<short>[0-9a-fA-F]{4})|U(?P<long>[0-9a-fA-F]{8})|)|(?P<sign>[$%])(?P=sign)\{'
 )
+_WRITTEN = {sign: f"\\{name}" for name, sign in _NAMED.items()}
+_TO_ESCAPE = re.compile(r'["\\]|[^\x20-\x7e]|[$%](?=\{)')
 _DOUBLED = re.compile(r"([$%])\1\{")
 _TEMPLATE = re.compile(r"\$\$\{|%%\{|(?P<begins>[$%]\{)")
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -22,6 +24,11 @@ class Undecodable(Exception):
 def quoted(text: str) -> str:
     """Return the text between the quotes of a string without templates. Raises Undecodable."""
     return _storable(_ESCAPE.sub(_unescaped, text))
+
+
+def written_string(text: str) -> str:
+    """A string that is no template, as HCL's own writer does."""
+    return f'"{_TO_ESCAPE.sub(_escaped, text)}"'
 
 
 def undoubled(text: str) -> str:
@@ -79,6 +86,17 @@ def _unescaped(match: re.Match[str]) -> str:
     if rune > _LAST_RUNE or 0xD800 <= rune <= 0xDFFF:  # noqa: PLR2004  # the surrogates of UTF-16
         raise Undecodable("an escape that is not a character")
     return chr(rune)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    sign = match[0]
+    if sign in "$%":
+        return sign * 2
+    if sign in _WRITTEN:
+        return _WRITTEN[sign]
+    if sign.isprintable():
+        return sign
+    return f"\\u{ord(sign):04x}" if ord(sign) <= 0xFFFF else f"\\U{ord(sign):08x}"  # noqa: PLR2004 - the escape with four digits
 
 
 def _storable(text: str) -> str:

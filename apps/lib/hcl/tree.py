@@ -6,17 +6,20 @@ reported as damage, like the errors of the tree itself.
 
 import re
 from collections.abc import Collection, Iterable, Iterator
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from itertools import islice
+from time import thread_time
+from typing import TYPE_CHECKING
 
-import tree_sitter_hcl
-from tree_sitter import Language, Node, Parser, Query, QueryCursor
+from apps.lib.hcl.files import MAX_DEPTH, File, Unreadable
+from apps.lib.hcl.grammar import MAX_LOOKED_AT, SPACED_SPLAT, closed_up, oddities
 
-from apps.modules.inspection.blocks import MAX_DEPTH, File, Unreadable
-from apps.modules.inspection.grammar import MAX_LOOKED_AT, SPACED_SPLAT, closed_up, oddities
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 Fault = tuple[int, str]  # the offset, and what is wrong there
+INVALID = "invalid syntax"
 UNCLOSED = "an unclosed bracket or quote in this block"  # the offset is where the end is missing
 
 # Numbers that the grammar reads otherwise than HCL: it does not know `1e5`, and takes `0x1F`.
@@ -28,6 +31,7 @@ _HEREDOC = re.compile(rb"(?<!<)<<-?(\w+)\s*$")
 _BRACKET = re.compile(rb"[][(){}]")
 _OPENING = frozenset({"(", "[", "{", "tuple_start", "object_start", "block_start"})
 _CLOSING = frozenset({")", "]", "}", "tuple_end", "object_end", "block_end"})
+_CHUNK_BYTES = 64 * 1024
 _LONE_RETURN = re.compile(rb"\r(?!\n)")
 _NO_UTF8 = re.compile("[\udc80-\udcff]")  # as Python marks such bytes
 _STRAY = re.compile(rb"[\x01\x02]")
@@ -43,8 +47,28 @@ _BREAKING = _QUOTED | {"heredoc_template", "body", "comment"}
 _TEMPLATES = frozenset({"template_interpolation", "template_directive"})
 
 
-def parse(file: File) -> Node:
-    """Raises Unreadable: deep nesting costs the parser quadratic time."""
+class _Grammar:
+    """Loaded when the first text is read: few processes ever read one. Threads share it, for parsing keeps the GIL."""
+
+    def __init__(self) -> None:
+        import tree_sitter_hcl  # as the docstring says
+        from tree_sitter import Language, Parser, Query, QueryCursor  # likewise
+
+        language = Language(tree_sitter_hcl.language())
+        self.own_parser = partial(Parser, language)
+        self.parser = self.own_parser()
+        self._objects = Query(language, "(object) @object")
+        self._cursor = QueryCursor
+
+    def objects(self, root: "Node") -> Iterable["Node"]:
+        return self._cursor(self._objects).captures(root).get("object", ())
+
+
+def parse(file: File, *, seconds: float = 0) -> "Node":
+    """`seconds`: of the processor, at most; 0: as many as it takes. Raises Unreadable.
+
+    Deep nesting costs the parser quadratic time, as many blanks behind an error do.
+    """
     # So few brackets cannot be too deep.
     if sum(map(file.text.count, (b"(", b"[", b"{"))) > MAX_DEPTH:
         _check_depth(file.text)
@@ -52,7 +76,18 @@ def parse(file: File) -> Node:
     text = _NUMBER.sub(_known_number, file.text) if has_numbers else file.text
     if b"[ " in text or b"[*" in text:
         text = SPACED_SPLAT.sub(closed_up, text)
-    return _parser().parse(text).root_node
+    if not seconds:
+        return _grammar().parser.parse(text).root_node
+    end = thread_time() + seconds
+    try:
+        # Other threads run during the callback, so this parser is not shared.
+        parser = _grammar().own_parser()
+        tree = parser.parse(
+            lambda at, _: text[at : at + _CHUNK_BYTES], progress_callback=lambda *_: thread_time() > end
+        )
+    except ValueError:
+        raise Unreadable(0, "a text that takes too long to read") from None
+    return tree.root_node
 
 
 def _check_depth(text: bytes) -> None:
@@ -82,29 +117,29 @@ def pieces(file: File) -> Iterator[File]:
     yield File(file.path, file.text[cut:], lines)
 
 
-def top_level(root: Node) -> Iterator[Node]:
+def top_level(root: "Node") -> Iterator["Node"]:
     """The file's statements, and in a damaged file the pieces between them."""
     for node in root.children:
         yield from node.children if node.type == "body" else [node]
 
 
-def statements(block: Node) -> list[Node]:
+def statements(block: "Node") -> list["Node"]:
     """The attributes and blocks in a block."""
     bodies = (child for child in block.children if child.type == "body")
     return [node for body in bodies for node in body.children if node.type in ("attribute", "block")]
 
 
-def faults_of(file: File, root: Node) -> list[Fault]:
+def faults_of(file: File, root: "Node") -> list[Fault]:
     """In the order of the file."""
     waiting = list(top_level(root))
     found = [*_joined(file, waiting), *_line_ends(file, root), *_unseparated(file, root), *oddities(file, root)]
-    found += [(node.start_byte, "invalid syntax") for node in waiting if node.type not in _TOP_LEVEL]
+    found += [(node.start_byte, INVALID) for node in waiting if node.type not in _TOP_LEVEL]
     is_sound = not root.has_error
     while waiting:
         node = waiting.pop()
         kind = node.type
         if not is_sound and node.is_error:
-            found.append((node.start_byte, "invalid syntax"))
+            found.append((node.start_byte, INVALID))
         elif not is_sound and node.is_missing:
             found.append((node.start_byte, UNCLOSED))
         elif kind in _BLOCKS or file.spans_lines(node) or (not is_sound and node.has_error):
@@ -116,11 +151,11 @@ def faults_of(file: File, root: Node) -> list[Fault]:
     return sorted(found)
 
 
-def expression_in(text: str) -> tuple[File, Node] | None:
-    """The expression that a text is, with the file of its node; None if it is none."""
+def expression_in(text: str, *, seconds: float = 0) -> tuple[File, "Node"] | None:
+    """The expression that a text is, with the file of its node; None if it is none. `seconds` as for `parse`."""
     file = File("", b"x = " + text.encode("utf-8", "replace") + b"\n")
     try:
-        root = parse(file)
+        root = parse(file, seconds=seconds)
     except Unreadable:
         return None
     found = [part for part in top_level(root) if part.type != "comment"]
@@ -144,14 +179,14 @@ def stray_byte(file: File) -> int | None:
     return None
 
 
-def _is_within(root: Node, at: int, kinds: Collection[str]) -> bool:
+def _is_within(root: "Node", at: int, kinds: Collection[str]) -> bool:
     node = root.descendant_for_byte_range(at, at + 1)
     while node is not None and node.type not in kinds:
         node = node.parent
     return node is not None
 
 
-def _line_faults(file: File, node: Node, kind: str) -> Iterable[Fault]:
+def _line_faults(file: File, node: "Node", kind: str) -> Iterable[Fault]:
     """Find line ends that HCL does not allow there, in a node of this kind."""
     if kind == "body":
         return _joined(file, node.children)
@@ -167,7 +202,7 @@ def _line_faults(file: File, node: Node, kind: str) -> Iterable[Fault]:
     return ()
 
 
-def _one_line_faults(file: File, block: Node) -> Iterator[Fault]:
+def _one_line_faults(file: File, block: "Node") -> Iterator[Fault]:
     """What is on the line of a block's opening or closing brace.
 
     After `{` on its line: nothing, or one argument and `}`. Before `}` on its line: nothing else.
@@ -187,9 +222,9 @@ def _one_line_faults(file: File, block: Node) -> Iterator[Fault]:
         yield first.start_byte, "a newline is missing before this: the block does not end on its line"
 
 
-def _unseparated(file: File, root: Node) -> Iterator[Fault]:
+def _unseparated(file: File, root: "Node") -> Iterator[Fault]:
     """Find elements of an object that neither a comma nor a newline separates."""
-    for node in QueryCursor(_objects()).captures(root).get("object", ()):
+    for node in _grammar().objects(root):
         end = None
         for child in node.children:
             if child.type == "object_elem":
@@ -200,14 +235,14 @@ def _unseparated(file: File, root: Node) -> Iterator[Fault]:
                 end = None
 
 
-def _line_ends(file: File, root: Node) -> Iterator[Fault]:
+def _line_ends(file: File, root: "Node") -> Iterator[Fault]:
     """Find carriage returns that end no line."""
     for match in islice(_LONE_RETURN.finditer(file.text), MAX_LOOKED_AT):
         if not _is_within(root, match.start(), _RETURNS):
             yield match.start(), "a carriage return without a newline"
 
 
-def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
+def _joined(file: File, nodes: list["Node"]) -> Iterator[Fault]:
     """Find statements that begin on the line of another."""
     end, is_apart = 0, True
     for node in nodes:
@@ -219,7 +254,7 @@ def _joined(file: File, nodes: list[Node]) -> Iterator[Fault]:
         end = node.end_byte
 
 
-def _line_break(file: File, statement: Node) -> int | None:
+def _line_break(file: File, statement: "Node") -> int | None:
     """The first token of a statement that a line break outside of all brackets comes before."""
     found = None
     waiting = [statement]
@@ -246,16 +281,10 @@ def _known_number(match: re.Match[bytes]) -> bytes:
 
 
 @cache
-def _parser() -> Parser:
-    return Parser(Language(tree_sitter_hcl.language()))
-
-
-@cache
-def _objects() -> Query:
-    return Query(Language(tree_sitter_hcl.language()), "(object) @object")
+def _grammar() -> _Grammar:
+    return _Grammar()
 
 
 def warm_up() -> None:
     """Load the grammar's library: a sandboxed process cannot open it later."""
-    _parser().parse(b"")
-    _objects()
+    _grammar().parser.parse(b"")

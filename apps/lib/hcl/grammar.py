@@ -7,11 +7,12 @@ Each pattern finds candidates in the text, of which the tree says whether they s
 import re
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from tree_sitter import Node
+from apps.lib.hcl.files import File
 
-from apps.modules.inspection.blocks import File
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 MAX_LOOKED_AT = 100  # places of each pattern in one file
 _STRINGS = frozenset({"template_literal", "comment", "heredoc_identifier"})
@@ -53,7 +54,7 @@ _ODDITIES = (
 )
 
 
-def oddities(file: File, root: Node) -> Iterator[tuple[int, str]]:
+def oddities(file: File, root: "Node") -> Iterator[tuple[int, str]]:
     """The offset of each, and what is wrong there."""
     for odd in _ODDITIES:
         if odd.token not in file.text:
@@ -64,7 +65,7 @@ def oddities(file: File, root: Node) -> Iterator[tuple[int, str]]:
                 yield match.start(), odd.message
 
 
-def _is_text(node: Node) -> bool:
+def _is_text(node: "Node") -> bool:
     """Whether it is within a string, heredoc or comment, where any characters may stand."""
     return node.type in _STRINGS or (node.type in ("string_lit", "quoted_template", "heredoc_template"))
 

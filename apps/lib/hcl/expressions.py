@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from tree_sitter import Node
+from apps.lib.hcl import literals, tree, values
+from apps.lib.hcl.bodies import KEY, ODD_KEY, Argument, Content, Inner, Sort, Traversal
+from apps.lib.hcl.files import File
 
-from apps.modules.inspection import literals, native, tree
-from apps.modules.inspection.blocks import File
-from apps.modules.inspection.language.bodies import KEY, ODD_KEY, Argument, Content, Inner, Sort, Traversal
+if TYPE_CHECKING:
+    from tree_sitter import Node
 
 _KEY = re.compile(r"[^\W\d][\w-]*")
 _WHOLE = re.compile(r"\d+")
@@ -30,7 +31,7 @@ _LOOPS = frozenset({"for_tuple_expr", "for_object_expr", "template_for"})
 
 
 class NativeBody:
-    def __init__(self, file: File, block: Node) -> None:
+    def __init__(self, file: File, block: "Node") -> None:
         self.file = file
         self.block = block
 
@@ -45,7 +46,7 @@ class NativeBody:
         return found
 
 
-def inner(file: File, node: Node) -> Inner:
+def inner(file: File, node: "Node") -> Inner:
     labels: list[str | None] = []  # None for one that must be evaluated, or cannot be read
     for part in node.children[1:]:
         source = file.source(part)
@@ -65,16 +66,16 @@ class NativeExpression:
     __slots__ = ("_parts", "file", "node", "stands_at")
     is_json = False
 
-    def __init__(self, file: File, node: Node, stands_at: int | None = None) -> None:
+    def __init__(self, file: File, node: "Node", stands_at: int | None = None) -> None:
         self.file = file
         self.node = node
         self.stands_at = stands_at
         self._parts: list[Node] | None = None
 
     @classmethod
-    def parsed(cls, text: str, stands_at: int) -> Self | None:
-        """The expression in a text; None if it is none."""
-        found = tree.expression_in(text)
+    def parsed(cls, text: str, stands_at: int, *, seconds: float = 0) -> Self | None:
+        """The expression in a text; None if it is none. `seconds` as for the tree."""
+        found = tree.expression_in(text, seconds=seconds)
         return None if found is None else cls(*found, stands_at)
 
     @classmethod
@@ -82,7 +83,7 @@ class NativeExpression:
         """The template that a string of JSON is: what is in a heredoc."""
         return None if _MARKER in text else cls.parsed(f"<<{_MARKER}\n{text}\n{_MARKER}", stands_at)
 
-    def _child(self, node: Node) -> "NativeExpression":
+    def _child(self, node: "Node") -> "NativeExpression":
         return NativeExpression(self.file, node, self.stands_at)
 
     @property
@@ -94,7 +95,11 @@ class NativeExpression:
         return self.file.source(self.node)
 
     @property
-    def _inside(self) -> list[Node]:
+    def tokens(self) -> Sequence[str]:
+        return [token.decode("utf-8", "replace") for token in values.tokens_of(self.file, self.node)]
+
+    @property
+    def _inside(self) -> list["Node"]:
         """The parts of the expression without comments."""
         if self._parts is None:
             self._parts = [child for child in self.node.children if child.type != "comment"]
@@ -107,7 +112,7 @@ class NativeExpression:
             return True
         return not any(node.type in ("variable_expr", "function_call") for node in self._evaluated())
 
-    def _evaluated(self) -> Iterator[Node]:
+    def _evaluated(self) -> Iterator["Node"]:
         """The nodes of what is surely evaluated: keys that are plain names are not, nor what an empty loop repeats."""
         waiting = [self.node]
         while waiting:
@@ -141,14 +146,14 @@ class NativeExpression:
             waiting += [(child, scope) for child in children]
         return found
 
-    def _referred(self, children: Sequence[Node], scope: frozenset[str]) -> Iterator[Traversal]:
+    def _referred(self, children: Sequence["Node"], scope: frozenset[str]) -> Iterator[Traversal]:
         """What the references among these nodes name; the parts of each are its next siblings."""
         for at, child in enumerate(children):
             if child.type == "variable_expr" and (root := self.file.source(child)) not in scope:
                 names, _ = self._steps(children[at + 1 :])
                 yield (root, *names)
 
-    def _steps(self, parts: Sequence[Node], *, is_evaluated: bool = False) -> tuple[list[str], bool]:
+    def _steps(self, parts: Sequence["Node"], *, is_evaluated: bool = False) -> tuple[list[str], bool]:
         """The names and keys that follow a root, and whether they are all of its parts."""
         names: list[str] = []
         for part in parts:
@@ -162,7 +167,7 @@ class NativeExpression:
                 return names, False
         return names, True
 
-    def _key(self, index: Node) -> str:
+    def _key(self, index: "Node") -> str:
         """Of an index; empty if it must be evaluated."""
         form = index.children[0]
         if form.type != "new_index":
@@ -181,7 +186,7 @@ class NativeExpression:
 
     @property
     def value(self) -> Any:
-        return native.literal_or_none(self.file, self.node)
+        return values.literal_or_none(self.file, self.node)
 
     @property
     def sort(self) -> Sort:
@@ -247,7 +252,7 @@ class NativeExpression:
         ]
         return [(self._child(pair[0]), self._child(pair[1])) for pair in sides if len(pair) == 2]  # noqa: PLR2004
 
-    def _collection(self, kind: str) -> Node | None:
+    def _collection(self, kind: str) -> "Node | None":
         parts = self._inside
         if len(parts) != 1 or parts[0].type != "collection_value":
             return None
@@ -260,10 +265,10 @@ class NativeExpression:
         return self
 
 
-def _intro(loop: Node) -> Node:
+def _intro(loop: "Node") -> "Node":
     """`for k, v in collection` of a loop."""
     return next(child for child in loop.children if child.type in ("for_intro", "template_for_start"))
 
 
-def _collection(loop: Node) -> Node:
+def _collection(loop: "Node") -> "Node":
     return next(child for child in _intro(loop).children if child.type == "expression")

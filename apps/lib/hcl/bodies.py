@@ -1,4 +1,4 @@
-"""What the judge sees of a file, whichever syntax it is in."""
+"""Blocks, arguments and expressions as readers see them, in the native syntax or in JSON."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +19,10 @@ class Expression(Protocol):
 
     @property
     def source(self) -> str: ...
+
+    @property
+    def tokens(self) -> Sequence[str]:
+        """Without blanks and comments."""
 
     @property
     def is_constant(self) -> bool:
@@ -67,6 +71,15 @@ class Expression(Protocol):
 
     def as_reference(self) -> "Expression | None":
         """Itself, or in JSON the expression that its text holds; None if its text holds none."""
+
+
+def name_of(key: Expression) -> str | None:
+    """The name that a key of an object is; None if it must be evaluated."""
+    words = key.traversal
+    name = words[0] if words and len(words) == 1 and not key.source.startswith("(") else key.value
+    if isinstance(name, int) and not isinstance(name, bool):
+        name = str(name)
+    return name if isinstance(name, str) else None
 
 
 @dataclass(frozen=True, slots=True)
