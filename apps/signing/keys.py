@@ -113,11 +113,8 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
     key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
     if key is None:
         key = SigningKey.objects.create(namespace=namespace, custody=Custody.REGISTRY, state=State.PENDING, **changes)
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
-    except IntegrityError:
-        raise Conflict(f"A key of {namespace} is already being generated.", hint="Wait for it.") from None
+    if not queue.enqueue_once(JOB, target=key.pk, created_by_id=actor.user_id):
+        raise Conflict(f"A key of {namespace} is already being generated.", hint="Wait for it.")
     SigningKey.objects.filter(pk=key.pk).update(**changes)
     key.refresh_from_db()
     _record(Kind.KEY_REQUESTED, key, actor)

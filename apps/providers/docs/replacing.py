@@ -10,7 +10,7 @@ from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
@@ -92,11 +92,8 @@ def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged:
         digest=staged.digest,
         size=staged.size,
     )
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=version.pk, created_by_id=viewer.user_id)
-    except IntegrityError:
-        raise _busy(version) from None
+    if not queue.enqueue_once(JOB, target=version.pk, created_by_id=viewer.user_id):
+        raise _busy(version)
     return Received(archive, created=True)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access import slots
@@ -64,12 +64,10 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
             hint="Generate another key first, on the namespace's signing keys page.",
         )
     release, key = row.release, newest
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
-            _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
-    except IntegrityError:
-        raise Conflict(f"{release} is already being signed again.", hint="Wait for the worker.") from None
+    with transaction.atomic():
+        if not queue.enqueue_once(JOB, target=release.pk, created_by_id=viewer.user_id):
+            raise Conflict(f"{release} is already being signed again.", hint="Wait for the worker.")
+        _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
     return release
 
 
