@@ -120,7 +120,7 @@ def encoded(payload: dict[str, Any]) -> bytes:
 
 def run(claim: Claim) -> None:
     """The signing worker's half. Safe to repeat: the first statement stays."""
-    release = _unstated(claim.target)
+    release = missing().select_related("namespace", "origin", "approval").filter(pk=claim.target).first()
     if release is None:
         return
     if claim.exhausted:
@@ -142,12 +142,6 @@ def run(claim: Claim) -> None:
                 raise
         else:
             return
-
-
-def _unstated(target: int) -> Release | None:
-    rows = Release.objects.select_related("namespace", "origin", "approval").filter(pk=target)
-    release = rows.filter(state=State.PUBLISHED).first()
-    return None if release is None or Statement.objects.filter(release=release).exists() else release
 
 
 def _store(release: Release, key: StatementKey, envelope: bytes, claim: Claim) -> None:

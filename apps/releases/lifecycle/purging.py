@@ -42,13 +42,8 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
         raise Conflict(release.removal, hint="There is nothing left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
-    actor.record(
-        Event.RELEASE_PURGED,
-        subject=str(release),
-        release=release.pk,
-        reason=reason,
-        digest=release.digest,
-    )
+    detail = {"reason": reason, "digest": release.digest}
+    actor.record(Event.RELEASE_PURGED, subject=str(release), release=release.pk, **detail)
     for drop in droppers:
         drop(release)
     queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)

@@ -75,13 +75,8 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
 
 def checked_reason(text: str) -> str:
     """Return the text as one line. Raises Invalid if it is empty or too long."""
-    return _checked_line(
-        "reason",
-        text,
-        MAX_REASON_CHARACTERS,
-        "Write one or two sentences for the users of this version.",
-        least=1,
-    )
+    hint = "Write one or two sentences for the users of this version."
+    return _checked_line("reason", text, MAX_REASON_CHARACTERS, hint, least=1)
 
 
 def checked_replacement(text: str) -> str:
@@ -156,13 +151,7 @@ def _change(release: Release, **changes: Any) -> None:
 
 
 def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail: Any) -> None:
-    actor.record(
-        kind,
-        subject=str(release),
-        release=release.pk,
-        reason=reason,
-        **detail,
-    )
+    actor.record(kind, subject=str(release), release=release.pk, reason=reason, **detail)
 
 
 def _checked_line(what: str, text: str, most: int, hint: str, *, least: int = 0) -> str:
