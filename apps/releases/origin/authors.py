@@ -160,10 +160,10 @@ def involved_in(release: Release) -> Involved:
     acts = MachineAct.objects.filter(machine__in=machines).order_by("pk").values_list("act", "user")
     others += [(_OF_ACT[Act(act)], number) for act, number in acts]
     rows = Participant.objects.filter(release__in=_of_upload(release)).order_by("pk")
-    parts = [(_OF_PART[Part(part)], user, mark) for part, user, mark in rows.values_list("part", "user", "mark")]
-    others += [(tie, number) for tie, number, _ in parts if number is not None]
+    named: list[tuple[str, int | None, str]] = list(rows.values_list("part", "user", "mark"))
+    others += [(_OF_PART[Part(part)], number) for part, number, _ in named if number is not None]
     people = User.objects.in_bulk({number for _, number in others})
-    marks = tuple((tie, mark) for tie, number, mark in parts if number is None)
+    marks = tuple((_OF_PART[Part(part)], mark) for part, number, mark in named if number is None)
     return Involved(authors, tuple((tie, people[number]) for tie, number in others if number in people), marks)
 
 
