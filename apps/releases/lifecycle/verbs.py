@@ -7,6 +7,7 @@ checked by `lifecycle.actions`.
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -71,6 +72,18 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
     nothing = {"lifecycle_reason": "", "lifecycle_replacement": "", "lifecycle_at": None, "lifecycle_by": None}
     _change(release, lifecycle=Lifecycle.MAINTAINED, **nothing)
     _record(Event.RELEASE_RESTORED, release, actor, reason, before=was)
+
+
+@transaction.atomic
+def end_cooldown(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Show one release to clients now; catalogue/showing.py does when its time has come. Raises Invalid, Conflict."""
+    reason, was = checked_reason(reason), release.visible_at
+    rows = Release.objects.filter(pk=release.pk, state=State.PUBLISHED, visible_at__gt=Now())
+    if not rows.update(visible_at=None):
+        raise Conflict(f"{release} is not in a cool-down.", hint="Clients see it already. Reload its page.")
+    release.visible_at = None
+    assert was is not None  # noqa: S101  # the row had one
+    _record(Event.RELEASE_COOLDOWN_ENDED, release, actor, reason, would_have_ended=was.isoformat())
 
 
 def checked_reason(text: str) -> str:
