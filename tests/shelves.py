@@ -46,7 +46,7 @@ def run_jobs() -> None:
 
 def publish(address: str, version: str, data: bytes | None, user: User) -> Release:
     with children.remembered():
-        result = publishing.publish(
+        release, _ = publishing.publish(
             viewer=in_browser(user),
             address=ModuleAddress.parse(address),
             version=version,
@@ -55,8 +55,8 @@ def publish(address: str, version: str, data: bytes | None, user: User) -> Relea
             open_body=lambda: iter([module_zip(comment=version.encode()) if data is None else data]),
         )
         run_jobs()
-    result.release.refresh_from_db()
-    return result.release
+    release.refresh_from_db()
+    return release
 
 
 @contextmanager

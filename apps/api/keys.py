@@ -88,8 +88,8 @@ class KeyList(ListView):
                 hint='Send {"armor": "-----BEGIN PGP PUBLIC KEY BLOCK-----…"} or {"generate": "ed25519"}.',
             )
         if "generate" not in wanted:
-            added = keys.register_or_renew(namespace=target, actor=self.viewer, **wanted)
-            key, status = added.key, HTTPStatus.CREATED if added.created else HTTPStatus.OK
+            key, is_new = keys.register_or_renew(namespace=target, actor=self.viewer, **wanted)
+            status = HTTPStatus.CREATED if is_new else HTTPStatus.OK
         elif len(wanted) > 1:
             raise Invalid("A generated key has no source.", hint="Send `generate` alone.")
         else:

@@ -44,11 +44,6 @@ class Staged:
     sha512: str = ""  # known for bytes that came in a single chunk
 
 
-@dataclass(frozen=True, slots=True)
-class SweepReport:
-    staged: int  # objects and unfinished uploads that were deleted
-
-
 def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     outside.give_back()  # slow senders would soon have all connections
@@ -291,10 +286,13 @@ def free_bytes() -> int | None:
     return backends.current().free_bytes()
 
 
-def sweep(*, now: datetime) -> SweepReport:
-    """Delete what has been in staging for a day and belongs to nobody: no upload takes that long."""
+def sweep(*, now: datetime) -> int:
+    """Delete what has been in staging for a day and belongs to nobody: no upload takes that long.
+
+    Return how many objects and unfinished uploads.
+    """
     kept = frozenset(_staged(key) for key in staging_in_use())
-    return SweepReport(staged=backends.current().drop_older(STAGING, now - STAGING_LIFETIME, kept=kept))
+    return backends.current().drop_older(STAGING, now - STAGING_LIFETIME, kept=kept)
 
 
 def _staged(key: str) -> str:

@@ -10,9 +10,8 @@ log = structlog.get_logger("larder.blobs")
 
 @shared_task(name="blobs.sweep", ignore_result=True)
 def sweep(**_: object) -> None:
-    report = store.sweep(now=timezone.now())
-    if report.staged:
-        log.info("staging_swept", objects=report.staged)
+    if swept := store.sweep(now=timezone.now()):
+        log.info("staging_swept", objects=swept)
 
 
 @shared_task(name="blobs.scrub", ignore_result=True)

@@ -59,6 +59,18 @@ def enqueue(
     return job
 
 
+def enqueue_once(
+    kind: str, *, target: int, created_by_id: int | None, source: str | None = None, share: str | None = None
+) -> bool:
+    """As `enqueue`; return False, and write nothing, if a job of this kind already works on the target."""
+    try:
+        with transaction.atomic():  # of its own, so that the caller's survives
+            enqueue(kind, target=target, created_by_id=created_by_id, source=source, share=share)
+    except IntegrityError:
+        return False
+    return True
+
+
 def go_on(source: str) -> int:
     """Ring for the next jobs of a source in bulk, as far as it has room; return how many. Several may run at once."""
     rung = 0

@@ -26,11 +26,11 @@ is_needed: tuple[tuple[str, Callable[[], bool]], ...] = ()
 
 def needed() -> dict[str, str]:
     """Return the queues that need a worker now, with what it is called."""
-    return {name: words for name, words in QUEUES.items() if name in _ALWAYS_NEEDED or _is_needed_by_a_room(name)}
-
-
-def _is_needed_by_a_room(name: str) -> bool:
-    return any(is_needed_now() for queue, is_needed_now in is_needed if queue == name)
+    return {
+        name: words
+        for name, words in QUEUES.items()
+        if name in _ALWAYS_NEEDED or any(is_needed_now() for queue, is_needed_now in is_needed if queue == name)
+    }
 
 
 def queue_of(kind: str) -> str:

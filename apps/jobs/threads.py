@@ -7,8 +7,10 @@ waits.
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from threading import Event, Lock, Thread
+from typing import cast
 
 import structlog
+from celery import shared_task
 from django.db import connection
 from django.db.models import Min
 
@@ -62,6 +64,15 @@ class Threads:
         with self._lock:
             return len(self._busy)
 
+    def doorbell(self, kind: str) -> Callable[..., None]:
+        """The Celery task of a kind of job, which only wakes these threads up."""
+
+        @shared_task(name=kind, ignore_result=True)
+        def wake(**_: object) -> None:
+            self.wake()
+
+        return cast("Callable[..., None]", wake)
+
     def is_ending(self) -> bool:
         """For work of minutes, which then stops and leaves the rest to another process."""
         return self._ending.is_set()
@@ -90,6 +101,15 @@ class Threads:
             log.warning("thread_waits", what=self._name, number=number, error=type(error).__name__)
         except Exception:
             log.exception("thread_failed", what=self._name, number=number)
+
+
+def finish_all(seconds: float, *groups: Threads) -> None:
+    """Start nothing more of any, then wait once for all."""
+    end = time.monotonic() + seconds
+    for group in groups:
+        group.finish(0)
+    for group in groups:
+        group.finish(end - time.monotonic())
 
 
 class JobThreads(Threads):

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from typing import Self
 
 from apps.lib.amounts import limit_text
 from apps.lib.errors import Invalid, TooLarge
@@ -42,6 +43,14 @@ class Tally:
         for chunk in chunks:
             self.update(chunk)
             yield chunk
+
+    @classmethod
+    def of(cls, chunks: Iterable[bytes]) -> Self:
+        """Read all of them."""
+        tally = cls()
+        for chunk in chunks:
+            tally.update(chunk)
+        return tally
 
     @property
     def hexdigest(self) -> str:

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
+
+T = TypeVar("T")
 
 
 class RegistryError(Exception):
@@ -17,6 +19,13 @@ class RegistryError(Exception):
 
 class NotFound(RegistryError):
     code = "not_found"
+
+
+def existing(row: T | None, text: str, *, hint: str = "") -> T:
+    """Return the row. Raises NotFound if there is none."""
+    if row is None:
+        raise NotFound(text, hint=hint)
+    return row
 
 
 class Misspelled(NotFound):

@@ -37,14 +37,6 @@ LIMIT_SETTING = checking.LIMIT_SETTING
 
 
 @dataclass(frozen=True, slots=True)
-class Published:
-    """`created` is False if the same bytes were uploaded before and nothing had to be done."""
-
-    release: Release
-    created: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _Brief:
     """The publisher's instructions, given before the archive arrives."""
 
@@ -138,8 +130,10 @@ def publish(
     reason: str = "",
     fetched: Fetched | None = None,
     open_body: Callable[[], Iterable[bytes]],
-) -> Published:
+) -> tuple[Release, bool]:
     """One step for scripts. Reads the body only after the rights are checked and the number is reserved.
+
+    Return the release, and False if the same bytes were uploaded before, so that nothing had to be done.
 
     Refuses the archive on a question that `confirm` does not answer in advance, but holds it if it only breaks
     something: the answer is a `reason`, for which somebody may have to be asked. What Larder `fetched` itself is held
@@ -163,8 +157,8 @@ def publish(
                 f"{folder_names.shown(brief.folder)}.",
                 hint="A published version never changes: publish this part under another version number.",
             ) from None
-        return Published(same, created=False)
-    return Published(_receive(release, open_body()), created=True)
+        return same, False
+    return _receive(release, open_body()), True
 
 
 def publish_package(

@@ -1,6 +1,6 @@
 """Inspect stored archives again after the rules of inspection changed. Their bytes stay unchanged (D5)."""
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
@@ -32,16 +32,11 @@ def outdated() -> ModuleVersionQuerySet:
 def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:
     """Queue a job for each version that has none yet; return the number queued."""
     rows = sorted(versions.values_list("pk", "module__namespace"))
-    source, queued = turns.source_of(SOURCE, count=len(rows)), 0
-    for pk, namespace in rows:
-        try:
-            with transaction.atomic():
-                share = f"namespace {namespace}"
-                queue.enqueue(JOB, target=pk, created_by_id=actor_id, source=source, share=share)
-        except IntegrityError:
-            continue  # a worker is on it
-        queued += 1
-    return queued
+    source = turns.source_of(SOURCE, count=len(rows))
+    return sum(
+        queue.enqueue_once(JOB, target=pk, created_by_id=actor_id, source=source, share=f"namespace {namespace}")
+        for pk, namespace in rows
+    )
 
 
 def run(claim: Claim) -> None:

@@ -9,7 +9,7 @@ class Modules(Room):
     periodic_tasks = {
         "prune-configurations": {"task": "modules.prune_configurations", "schedule": crontab(hour=2, minute=57)},
     }
-    job_targets = ("targets.SOURCES",)
+    job_targets = ("tasks.TARGETS",)
     manifest_references = ("package_manifest.needs",)
     after_publication = ("comparing.guard.compare_later",)
     search_refreshers = {"module": "lifecycle.ACTIONS.refresh"}

@@ -113,7 +113,14 @@ def problems(value: Value, kind: Type, where: str = "") -> Iterator[str]:
         if not converts:
             yield f"found a {value.kind}{place}, expected {_named(kind)}"
     elif isinstance(value, Items):
-        yield from _problems_of_items(value, kind, where)
+        if kind.name == "tuple" and len(kind.elements) != len(value.items):
+            yield f"found {len(value.items)} elements, expected {len(kind.elements)}{f' at {where}' if where else ''}"
+        elif kind.name not in ("list", "set", "tuple"):
+            yield f"found a list{f' at {where}' if where else ''}, expected {_named(kind)}"
+        else:
+            kinds = kind.elements or [kind.inner or Type("any")] * len(value.items)
+            for position, (one, inner) in enumerate(zip(value.items, kinds, strict=True)):
+                yield from problems(one, inner, f"{where}[{position}]")
     else:
         yield from _problems_of_object(value, kind, where)
 
@@ -127,17 +134,6 @@ def as_json(value: Value) -> Any:
     if isinstance(value, Expression):
         return value
     return float(str(value.value)) if value.kind == "number" else value.value
-
-
-def _problems_of_items(value: Items, kind: Type, where: str) -> Iterator[str]:
-    if kind.name == "tuple" and len(kind.elements) != len(value.items):
-        yield f"found {len(value.items)} elements, expected {len(kind.elements)}{f' at {where}' if where else ''}"
-    elif kind.name not in ("list", "set", "tuple"):
-        yield f"found a list{f' at {where}' if where else ''}, expected {_named(kind)}"
-    else:
-        kinds = kind.elements or [kind.inner or Type("any")] * len(value.items)
-        for position, (one, inner) in enumerate(zip(value.items, kinds, strict=True)):
-            yield from problems(one, inner, f"{where}[{position}]")
 
 
 def _problems_of_object(value: Object, kind: Type, where: str) -> Iterator[str]:

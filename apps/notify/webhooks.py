@@ -20,7 +20,7 @@ from apps.accounts.identity import sealing
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, existing
 from apps.lib.net import addresses
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook
@@ -44,9 +44,7 @@ def of(namespace: Namespace | None) -> QuerySet[Webhook]:
 def webhook_of(namespace: Namespace | None, number: int) -> Webhook:
     """Raises NotFound."""
     hook = of(namespace).filter(pk=number).first()
-    if hook is None:
-        raise NotFound("There is no such webhook here.", hint="The list of webhooks has the others.")
-    return hook
+    return existing(hook, "There is no such webhook here.", hint="The list of webhooks has the others.")
 
 
 def deliveries_of(hook: Webhook) -> QuerySet[Delivery]:

@@ -90,7 +90,9 @@ class Facts:
     @property
     def vendor(self) -> str:
         """Such as GitHub Actions; empty without a trusted publisher."""
-        return vendor_label(self.origin)
+        if self.origin is None or self.origin.vendor not in VENDORS:
+            return ""
+        return VENDORS[self.origin.vendor].label
 
     @property
     def way(self) -> str:
@@ -157,12 +159,6 @@ def line_of(release: Release) -> str:
     if origin.way == Way.GIT:
         return f"published from Git:{place}{commit} (fetched by Larder)"
     return f"published {found.way}{place}{commit} (verified)"
-
-
-def vendor_label(origin: Origin | None) -> str:
-    if origin is None or origin.vendor not in VENDORS:
-        return ""
-    return VENDORS[origin.vendor].label
 
 
 def facts_of(origin: Origin) -> list[Fact]:

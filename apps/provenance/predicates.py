@@ -44,7 +44,15 @@ def statement(
                     "kind": release.kind,
                     "version": release.version,
                 },
-                "internalParameters": _internal(release),
+                # What Larder itself decided.
+                "internalParameters": {
+                    "release": str(release.public_id),
+                    "served": {"sha256": release.digest},
+                    "folder": release.folder,
+                    "was_repacked": bool(release.uploaded_digest)
+                    and release.kind == Kind.MODULE
+                    and release.uploaded_digest != release.digest,
+                },
                 "resolvedDependencies": [*_upload(release), *_commit(origin, linked)],
             },
             "runDetails": {
@@ -58,18 +66,6 @@ def statement(
             "larder_origin": _origin(origin, linked),
             "larder_approval": _approval(release, approval),
         },
-    }
-
-
-def _internal(release: Release) -> dict[str, Any]:
-    """What Larder itself decided."""
-    return {
-        "release": str(release.public_id),
-        "served": {"sha256": release.digest},
-        "folder": release.folder,
-        "was_repacked": bool(release.uploaded_digest)
-        and release.kind == Kind.MODULE
-        and release.uploaded_digest != release.digest,
     }
 
 

@@ -5,7 +5,7 @@ class Provenance(Room):
     name = "apps.provenance"
 
     periodic_tasks = {"sweep-statements": {"task": "provenance.sweep", "schedule": 30.0}}
-    job_targets = ("targets.SOURCES",)
+    job_targets = ("tasks.TARGETS",)
     # What is attached to what Larder attaches.
     manifest_references = ("referrers.needs",)
     after_publication = ("statements.request",)

@@ -6,7 +6,6 @@ that have none, also those of an older Larder. The row is written once; a purge 
 
 import hashlib
 import json
-from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 
@@ -67,12 +66,7 @@ def request(release: Release) -> None:
     leading = turns.running.get()
     source = leading.source if leading else ""
     if not source or turns.kinds_under_way(source).count(JOB) < turns.WINDOW:
-        _ask(release)
-
-
-def _ask(release: Release, **place: str) -> None:
-    with suppress(IntegrityError), transaction.atomic():
-        queue.enqueue(JOB, target=release.pk, created_by_id=None, **place)
+        queue.enqueue_once(JOB, target=release.pk, created_by_id=None)
 
 
 def sweep() -> int:
@@ -85,7 +79,8 @@ def sweep() -> int:
     failed = jobs.filter(state=JobState.FAILED, finished_at__gt=Now() - _AGAIN)
     rows = missing().filter(~Exists(asked), ~Exists(failed)).order_by("pk")[: MOST_WAITING - waiting]
     for release in rows:
-        _ask(release, source=SOURCE, share=f"namespace {release.namespace_id}")
+        share = f"namespace {release.namespace_id}"
+        queue.enqueue_once(JOB, target=release.pk, created_by_id=None, source=SOURCE, share=share)
     return len(rows)
 
 
@@ -125,7 +120,7 @@ def encoded(payload: dict[str, Any]) -> bytes:
 
 def run(claim: Claim) -> None:
     """The signing worker's half. Safe to repeat: the first statement stays."""
-    release = _unstated(claim.target)
+    release = missing().select_related("namespace", "origin", "approval").filter(pk=claim.target).first()
     if release is None:
         return
     if claim.exhausted:
@@ -147,12 +142,6 @@ def run(claim: Claim) -> None:
                 raise
         else:
             return
-
-
-def _unstated(target: int) -> Release | None:
-    rows = Release.objects.select_related("namespace", "origin", "approval").filter(pk=target)
-    release = rows.filter(state=State.PUBLISHED).first()
-    return None if release is None or Statement.objects.filter(release=release).exists() else release
 
 
 def _store(release: Release, key: StatementKey, envelope: bytes, claim: Claim) -> None:

@@ -110,7 +110,12 @@ def _packages(old: Mapping[str, Package], new: Mapping[str, Package]) -> list[di
 def _facts(old: Facts, new: Facts) -> Iterator[Change]:
     yield from _platforms(set(old.platforms), set(new.platforms))
     yield from _protocols(old.protocols, new.protocols)
-    yield from _signing(old, new)
+    if old.key.fingerprint != new.key.fingerprint:
+        fingerprints = old.key.fingerprint, new.key.fingerprint
+        yield Change("key", new.key.key_id, Severity.RISKY, "key_replaced", *fingerprints)
+    if old.signing != new.signing:
+        signers = [Signing(one.signing).label for one in (old, new)]
+        yield Change("key", new.key.key_id, Severity.RISKY, "signer_changed", *signers)
 
 
 def _platforms(old: set[str], new: set[str]) -> Iterator[Change]:
@@ -135,15 +140,6 @@ def _protocols(*versions: Collection[str]) -> Iterator[Change]:
     for major in old.keys() & new.keys():
         if old[major] != new[major]:
             yield Change("protocol", major, Severity.COMPATIBLE, "protocol_changed", old[major], new[major])
-
-
-def _signing(before: Facts, after: Facts) -> Iterator[Change]:
-    old, new = before.key.fingerprint, after.key.fingerprint
-    if old != new:
-        yield Change("key", after.key.key_id, Severity.RISKY, "key_replaced", old, new)
-    if before.signing != after.signing:
-        signers = [Signing(one.signing).label for one in (before, after)]
-        yield Change("key", after.key.key_id, Severity.RISKY, "signer_changed", *signers)
 
 
 Places = Mapping[tuple[str, str], str]  # the names of the pages of a version, by kind and slug

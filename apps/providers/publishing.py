@@ -30,7 +30,6 @@ from apps.releases.docs.layouts import Place
 from apps.releases.lifecycle import quarantine, release_blobs
 from apps.releases.models import Kind, Release, ReleaseFile, State
 from apps.releases.publishing import approving, drafting, pipeline, reserving, staging, transitions
-from apps.releases.publishing.drafting import Opened, Received
 from apps.releases.publishing.pipeline import Step
 
 JOB = "publish-provider"
@@ -55,29 +54,29 @@ Work = pipeline.Work[Findings]
 # --- The web process: open, receive, submit ---------------------------------------------------------------------------
 
 
-def open_draft(*, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()) -> Opened:
-    """The person's draft of that version, opened if needed. Raises Conflict if the number is taken.
+def open_draft(
+    *, viewer: Viewer, address: ProviderAddress, version: str, protocols: Sequence[str] = ()
+) -> tuple[Release, bool]:
+    """The person's draft of that version, and whether it is new. Raises Conflict if the number is taken.
 
     `protocols` are for builds without a manifest.
     """
     coordinate = authorise_coordinate(viewer, address, version)
     notes = _notes(protocols)
-    opened = drafting.open_draft(
-        coordinate=coordinate,
-        viewer=viewer,
-        provenance={"received_by": transitions.this_process()},
-        notes=notes,
-    )
-    release = opened.release
-    if not opened.created and release.state == State.RECEIVING and notes and release.notes != notes:
+    provenance = {"received_by": transitions.this_process()}
+    release, is_new = drafting.open_draft(coordinate=coordinate, viewer=viewer, provenance=provenance, notes=notes)
+    if not is_new and release.state == State.RECEIVING and notes and release.notes != notes:
         transitions.move(release, State.RECEIVING, to=State.RECEIVING, notes=notes)
-    return opened
+    return release, is_new
 
 
-def receive_file(*, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """Store one file of the draft. Byproducts of the build are read and not stored.
+def receive_file(
+    *, viewer: Viewer, release: Release, name: str, open_body: Callable[[], Iterable[bytes]]
+) -> tuple[ReleaseFile, bool]:
+    """Store one file of the draft; return it, and whether it has a new name.
 
-    Reads nothing of the body if the release cannot have a file of that name.
+    Byproducts of the build are read and not stored. Reads nothing of the body if the release cannot have a file of that
+    name.
     """
     require_publisher(viewer, release)
     role = drafts.role_of(release, name)

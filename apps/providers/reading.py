@@ -25,7 +25,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.statements import Slot, Statement
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
-from apps.lib.errors import NotFound
+from apps.lib.errors import NotFound, existing
 from apps.providers.joined_platforms import Joined, split
 from apps.providers.models import (
     FormerSignature,
@@ -199,9 +199,7 @@ def latest_version(viewer: Viewer, address: ProviderAddress) -> ProviderVersion:
     provider = provider_for(viewer, address)
     rows = ProviderVersion.objects.listed().filter(provider=provider).default_first()
     version = rows.select_related("provider__namespace", "release__namespace").first()
-    if version is None:
-        raise NotFound(f"There is no provider {address.type} with a listed version in {address.namespace}.")
-    return version
+    return existing(version, f"There is no provider {address.type} with a listed version in {address.namespace}.")
 
 
 def listed_numbers(provider: Provider) -> Shown[tuple[str, datetime | None]]:
@@ -295,9 +293,7 @@ def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Re
     if role == Role.READER:
         rows = rows.published() | rows.removed()
     release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
-    if release is None:
-        raise NotFound(f"There is no version {version} of {address}.")
-    return release
+    return existing(release, f"There is no version {version} of {address}.")
 
 
 def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:

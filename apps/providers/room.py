@@ -4,5 +4,5 @@ from apps.room import Room
 class Providers(Room):
     name = "apps.providers"
 
-    job_targets = ("targets.SOURCES",)
+    job_targets = ("tasks.TARGETS",)
     search_refreshers = {"provider": "lifecycle.ACTIONS.refresh"}

@@ -55,7 +55,7 @@ class Uploads:
         """See `resuming.send`. With the last byte the draft has the file, in place of one of that name."""
 
         def complete(key: str, staged: Staged) -> str:
-            return drafting.record_file(upload.release, self.viewer, upload.name, key, staged)[1]
+            return drafting.record_file(upload.release, self.viewer, upload.name, key, staged)[2]
 
         resuming.send(upload, self.viewer, chunks, start=start, complete=complete, verify=verify)
 

@@ -1,5 +1,6 @@
 """Admin pages of releases, download counts, search entries and rules of cleaning up."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.contrib import admin
@@ -12,15 +13,19 @@ from django.utils.html import format_html, format_html_join
 from apps.accounts.access import gate
 from apps.accounts.admin.actors import actor_of, each
 from apps.accounts.admin.filters import by_person, in_namespace
+from apps.accounts.identity.trusted import links
+from apps.accounts.identity.trusted.vendors import VENDORS
+from apps.accounts.models import User
 from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, digest_prefix, is_set, row_link
 from apps.admin_base import size as shown_size
 from apps.admin_base.base import address_condition
+from apps.admin_base.display import moment
 from apps.admin_base.filters import Filter
 from apps.blobs import store
-from apps.releases.admin_origin import ORIGIN_COLUMNS
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup.rows import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc, State
+from apps.releases.origin.rows import Origin, Way, joined
 
 
 def in_quarantine(path: str) -> Filter:
@@ -50,6 +55,73 @@ def stored_now(release: Release) -> str:
 def _sentences(pairs: Any) -> str:
     lines = format_html_join("", "<li><code>{}</code> {}</li>", pairs)
     return format_html("<ul>{}</ul>", lines) if lines else "none"
+
+
+# --- Where a release comes from and who approved it -------------------------------------------------------------------
+
+
+def _way(release: Release) -> str:
+    origin = joined(release, "origin")
+    if origin is None:
+        return "not recorded: an older Larder reserved it"
+    label = f", token {origin.token_label}" if origin.token_label else ""
+    vendor = f", {VENDORS[origin.vendor].label} ({origin.issuer})" if origin.vendor in VENDORS else ""
+    return f"{origin.get_way_display()}{label}{vendor}, {'verified' if origin.is_verified else 'not verified'}"
+
+
+def _facts(release: Release) -> str:
+    origin = joined(release, "origin")
+    if origin is None:
+        return "none"
+    vendor = VENDORS.get(origin.vendor)
+    linked = links.of(vendor, origin.issuer, origin.claims) if vendor else {}
+    return _listed(origin.facts, linked)
+
+
+def _claims(release: Release) -> str:
+    origin = joined(release, "origin")
+    return _listed(origin.claims) if origin else "none"
+
+
+def _others(release: Release) -> str:
+    origin: Origin | None = joined(release, "origin")
+    if origin is None or not origin.others:
+        return "none"
+    people = User.objects.in_bulk([one["by"] for one in origin.others if one["by"]])
+    ways = dict(Way.choices)
+    rows = (
+        (people.get(one["by"], "a former user"), ways.get(one["way"], "not recorded"), one["token_label"], one["facts"])
+        for one in origin.others
+    )
+    return format_html("<ul>{}</ul>", format_html_join("", "<li>{} {} {} {}</li>", rows))
+
+
+def _approval(release: Release) -> str:
+    approval = joined(release, "approval")
+    if approval is None:
+        return "none"
+    if approval.decided_at is None:
+        return format_html(
+            "{} since {}, until {}", approval.decision, moment(approval.asked_at), moment(approval.until)
+        )
+    how = ", with a token" if approval.token_id else ", with a second factor" if approval.has_second_factor else ""
+    reason = f": {approval.reason}" if approval.reason else ""
+    who = approval.decided_by or "a former user"
+    digest = approval.digest
+    return format_html(
+        "{} {} by {}{}{}; sha256:{}", approval.decision, moment(approval.decided_at), who, how, reason, digest
+    )
+
+
+def _listed(values: Mapping[str, Any], linked: Mapping[str, str] | None = None) -> str:
+    def link(value: Any, url: str) -> str:
+        return format_html('<a href="{}" rel="noopener noreferrer nofollow">{}</a>', url, value) if url else str(value)
+
+    rows = [(name, link(value, (linked or {}).get(name, ""))) for name, value in values.items()]
+    return format_html("<ul>{}</ul>", format_html_join("", "<li><code>{}</code> {}</li>", rows)) if rows else "none"
+
+
+_ORIGIN = ("origin_way", "origin_facts", "origin_claims", "origin_others", "origin_approval")
 
 
 @admin.register(Release)
@@ -82,7 +154,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     )
     fieldsets = (
         (None, {"fields": (("title", "kind", "state"), "why", ("created_by", "token_id"), "provenance")}),
-        ("Origin", {"fields": ("origin_way", "origin_facts", "origin_claims", "origin_others", "origin_approval")}),
+        ("Origin", {"fields": _ORIGIN}),
         (
             "Lifecycle",
             {
@@ -111,7 +183,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
             },
         ),
     )
-    readonly_fields = ("title", "why", "asked", "in_storage", *ORIGIN_COLUMNS)
+    readonly_fields = ("title", "why", "asked", "in_storage", *_ORIGIN)
     csv_columns = (
         "namespace__name",
         "name",
@@ -161,7 +233,9 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
         "questions", lambda release: _sentences((question["code"], question["found"]) for question in release.questions)
     )
     in_storage = Column("in storage", stored_now)
-    origin_way, origin_facts, origin_claims, origin_others, origin_approval = ORIGIN_COLUMNS.values()
+    origin_way, origin_facts = Column("published by way of", _way), Column("facts", _facts)
+    origin_claims, origin_others = Column("claims", _claims), Column("others that took part", _others)
+    origin_approval = Column("approval", _approval)
 
 
 def _may_open(request: HttpRequest) -> bool:

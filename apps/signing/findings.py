@@ -35,6 +35,8 @@ def ask(armor: str, data: bytes, signature: bytes) -> Finding:
         made_by = [part for part in parts if signer.endswith(part["keyid"])]
         trusts = {part["trust"] for part in (*listed, *made_by)}
         statuses = {problem["status"] for problem in said.problems}
+        uids = listed[0]["uids"] if listed else []
+        # gpg's UTF-8, which the library has read as Latin-1.
         return Finding(
             is_valid=bool(said.valid) and said.returncode == 0 and not statuses,
             is_expired="signature expired" in statuses,
@@ -45,7 +47,9 @@ def ask(armor: str, data: bytes, signature: bytes) -> Finding:
             primary=str(said.pubkey_fingerprint or ""),
             is_strong=any(is_strong(part["algo"], int(part["length"]), part["curve"]) for part in made_by[:1]),
             is_imported=bool(listed),
-            uid=_uid_of(listed),
+            uid=(
+                uids[0].encode("latin-1", "replace").decode("utf-8", "replace").replace("\0", "")[:200] if uids else ""
+            ),
         )
 
 
@@ -54,9 +58,3 @@ def is_by(armor: str, issuer: str) -> bool:
     found = packets.packets(packets.dearmored(armor))
     own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
     return any(fingerprint.endswith(issuer) for fingerprint in own)
-
-
-def _uid_of(listed: list[dict[str, Any]]) -> str:
-    uids = listed[0]["uids"] if listed else []
-    # gpg's UTF-8, which the library has read as Latin-1.
-    return uids[0].encode("latin-1", "replace").decode("utf-8", "replace").replace("\0", "")[:200] if uids else ""

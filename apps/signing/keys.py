@@ -1,7 +1,7 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -38,14 +38,6 @@ class AlreadyRegistered(Conflict):
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """`created` is False if the key was known and has been renewed."""
-
-    key: SigningKey
-    created: bool
-
-
 def due() -> SigningKeyQuerySet:
     """Return active keys of all namespaces that have expired or will within EXPIRY_WARNING."""
     return SigningKey.objects.filter(state=State.ACTIVE, expires_at__lte=timezone.now() + EXPIRY_WARNING)
@@ -59,8 +51,11 @@ def read(armor: str, *, actor: Viewer, known: str = "") -> ParsedKey:
 
 def register_or_renew(
     *, namespace: Namespace, armor: str, actor: Viewer, source: str = "", source_url: str = ""
-) -> Registered:
-    """Add a publisher's public key, or renew it. Raises Invalid (KeyRefused, with a Reason) and Conflict."""
+) -> tuple[SigningKey, bool]:
+    """Add a publisher's public key, or renew it; return it, and whether it is new.
+
+    Raises Invalid (KeyRefused, with a Reason) and Conflict.
+    """
     _check_source(source, source_url)
     said = {"source": source.strip(), "source_url": source_url.strip()}
     parsed = read(armor, actor=actor)  # gpg runs before the transaction
@@ -73,8 +68,8 @@ def register_or_renew(
             raise
         told = {name: text for name, text in said.items() if text}
         renew(taken.known, read(armor, actor=actor, known=taken.known.armor), actor, **told)
-        return Registered(taken.known, created=False)
-    return Registered(key, created=True)
+        return taken.known, False
+    return key, True
 
 
 @transaction.atomic
@@ -113,11 +108,8 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
     key = namespace.signing_keys.filter(state=State.PENDING).order_by("pk").first()
     if key is None:
         key = SigningKey.objects.create(namespace=namespace, custody=Custody.REGISTRY, state=State.PENDING, **changes)
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
-    except IntegrityError:
-        raise Conflict(f"A key of {namespace} is already being generated.", hint="Wait for it.") from None
+    if not queue.enqueue_once(JOB, target=key.pk, created_by_id=actor.user_id):
+        raise Conflict(f"A key of {namespace} is already being generated.", hint="Wait for it.")
     SigningKey.objects.filter(pk=key.pk).update(**changes)
     key.refresh_from_db()
     _record(Kind.KEY_REQUESTED, key, actor)

@@ -1,7 +1,6 @@
 """Exchange the key-encryption key (D12): seal each private half again under the newest one, wherever that is."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from django.db import transaction
 
@@ -13,24 +12,17 @@ from apps.signing.models import PrivateKey, PrivateStatementKey, SigningKey
 from apps.signing.vault import Key, Private
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """`problem` is why a private half could not be opened; its row is unchanged."""
-
-    key: Key
-    problem: RegistryError | None = None
-
-
 def outdated() -> list[Private]:
     """Return private keys that are not sealed under the newest key-encryption key. Raises SignerUnavailable."""
     newest = vault.newest_kek_id()
     return [private for private in every_private() if private.kek_id != newest]
 
 
-def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
-    """Seal each again; one that does not open stays as it is. Raises SignerUnavailable.
+def rewrap_all(*, also_current: bool = False) -> Iterator[tuple[Key, RegistryError | None]]:
+    """Seal each again; yield its key, and why it could not be opened: then its row is unchanged.
 
-    `also_current`: also those under the newest key, of which a key service may have a newer version.
+    `also_current`: also those under the newest key, of which a key service may have a newer version. Raises
+    SignerUnavailable.
     """
     for private in every_private() if also_current else outdated():
         try:
@@ -38,9 +30,9 @@ def rewrap_all(*, also_current: bool = False) -> Iterator[Outcome]:
         except vault.KeyServiceAway:
             raise  # the others would only wait as long
         except RegistryError as problem:
-            yield Outcome(private.key, problem)
+            yield private.key, problem
         else:
-            yield Outcome(private.key)
+            yield private.key, None
 
 
 def has_any() -> bool:

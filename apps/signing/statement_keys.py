@@ -5,7 +5,6 @@ that were retired stay listed, because what they signed stays valid.
 """
 
 import hashlib
-from contextlib import suppress
 from typing import NamedTuple
 
 import structlog
@@ -114,8 +113,7 @@ def rotate(*, actor: Viewer, key: StatementKey | None = None) -> StatementKey:
         raise Conflict(f"The statement key {key} is retired already.", hint="Nothing is left to do with it.")
     key.retired_at = now
     actor.record(Kind.STATEMENT_KEY_ROTATED, subject=SUBJECT, key=key.pk, key_id=key.key_id)
-    with suppress(IntegrityError), transaction.atomic():
-        queue.enqueue(JOB, target=key.pk, created_by_id=actor.user_id)
+    queue.enqueue_once(JOB, target=key.pk, created_by_id=actor.user_id)
     return key
 
 

@@ -90,13 +90,14 @@ def publish_demo() -> Release:
             actor=admin,
         )
     data = demo_archive()
-    return publishing.publish(
+    release, _ = publishing.publish(
         viewer=admin,
         address=ModuleAddress.parse(DEMO_ADDRESS),
         version=DEMO_VERSION,
         file_name=f"hello-{DEMO_VERSION}.zip",
         open_body=lambda: [data],
-    ).release
+    )
+    return release
 
 
 def demo_archive() -> bytes:

@@ -80,7 +80,7 @@ def test_the_folder_is_private_and_blobs_are_read_only_and_what_a_killed_process
     blob = folder / "sha256" / staged.digest[:2] / staged.digest
     assert blob.stat().st_mode & 0o777 == 0o400
     (folder / "staging" / ".dead.part").write_bytes(b"x")
-    assert store.sweep(now=timezone.now() + timedelta(hours=25)).staged == 2
+    assert store.sweep(now=timezone.now() + timedelta(hours=25)) == 2
 
 
 def test_a_file_in_the_way_is_an_outage(folder):

@@ -211,10 +211,10 @@ def test_only_digests_name_blobs_and_nobody_writes_them_as_if_they_were_ledger_e
 
 
 def test_the_sweep_drops_what_is_a_day_old(db, backend, keys, tomorrow):
-    assert store.sweep(now=tomorrow).staged == 0, "nothing was stored yet"
+    assert store.sweep(now=tomorrow) == 0, "nothing was stored yet"
     kept()
     store.put_once("ledger/kept.json", b"{}")
 
-    assert store.sweep(now=timezone.now() + timedelta(hours=23)).staged == 0
-    assert store.sweep(now=tomorrow) == store.SweepReport(staged=1)
+    assert store.sweep(now=timezone.now() + timedelta(hours=23)) == 0
+    assert store.sweep(now=tomorrow) == 1
     assert keys() == ["ledger/kept.json", KEY]

@@ -177,7 +177,7 @@ def _place(namespace, users):
 def _draft(namespace, alice):
     """Alice's draft of dns 3.0.0, with one package."""
     viewer = Viewer(alice)
-    draft = drafting.open_draft(viewer=viewer, address=ProviderAddress(namespace, "dns"), version="3.0.0").release
+    draft, _ = drafting.open_draft(viewer=viewer, address=ProviderAddress(namespace, "dns"), version="3.0.0")
     name = PACKAGE.replace("1.0.0", "3.0.0")
     drafting.receive_file(viewer=viewer, release=draft, name=name, open_body=lambda: iter([b"package"]))
     return draft

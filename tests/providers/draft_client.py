@@ -89,7 +89,7 @@ def work() -> None:
 
 def register(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:
     """A public key of the namespace's publisher."""
-    return keys.register_or_renew(namespace=namespace, armor=(made or signing_key()).armor, actor=Viewer(owner)).key
+    return keys.register_or_renew(namespace=namespace, armor=(made or signing_key()).armor, actor=Viewer(owner))[0]
 
 
 def hold(namespace: Namespace, owner: User, made: TestKey | None = None) -> SigningKey:

@@ -21,9 +21,9 @@ def events() -> list[str]:
 
 def test_registering_keeps_what_was_parsed(acme: Namespace, owner: Viewer) -> None:
     made = signing_key()
-    key = keys.register_or_renew(
+    key, _ = keys.register_or_renew(
         namespace=acme, armor=made.armor, actor=owner, source=" Acme ", source_url="https://acme.example/security"
-    ).key
+    )
     key.refresh_from_db()
     assert (key.fingerprint, key.custody, key.state) == (made.fingerprint, Custody.PUBLISHER, State.ACTIVE)
     assert (key.source, key.source_url, key.added_by) == ("Acme", "https://acme.example/security", owner.user)
@@ -36,7 +36,7 @@ def test_the_same_key_again_is_a_conflict_and_elsewhere_it_is_fine(
     acme: Namespace, pantry: Namespace, owner: Viewer
 ) -> None:
     armor = signing_key().armor
-    key = keys.register_or_renew(namespace=acme, armor=armor, actor=owner).key
+    key, _ = keys.register_or_renew(namespace=acme, armor=armor, actor=owner)
     with pytest.raises(Conflict, match="already registered in acme; it is active"):
         keys.register_or_renew(namespace=acme, armor=armor, actor=owner)
     keys.register_or_renew(namespace=pantry, armor=armor, actor=owner)

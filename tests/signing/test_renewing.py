@@ -27,11 +27,9 @@ def renewals() -> list[AuditEvent]:
 def test_an_extended_key_gets_its_new_end_and_an_older_copy_changes_nothing(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
     longer = extended(made)
-    first = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner, source="Acme")
-
-    again = keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner)
-
-    assert (first.created, again.created, again.key) == (True, False, first.key)
+    first, is_new = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner, source="Acme")
+    assert is_new
+    assert keys.register_or_renew(namespace=acme, armor=longer.armor, actor=owner) == (first, False)
     row = SigningKey.objects.get()
     assert row.expires_at is not None
     assert row.expires_at > timezone.now() + YEAR
@@ -62,7 +60,7 @@ def test_one_that_had_expired_vouches_again(acme: Namespace, owner: Viewer) -> N
 
 def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner: Viewer) -> None:
     made = signing_key("subkey")
-    key = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner).key
+    key, _ = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner)
     signature = made.sign(b"data")
 
     keys.register_or_renew(namespace=acme, armor=extended(made).armor, actor=owner)
@@ -75,7 +73,7 @@ def test_a_subkey_that_the_new_export_leaves_out_goes_on(acme: Namespace, owner:
 @for_each_row("end", [keys.retire, keys.revoke], ids=["retired", "revoked"])
 def test_a_key_that_has_ended_here_is_not_brought_back(end, acme: Namespace, owner: Viewer) -> None:
     made = signing_key("expiring")
-    key = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner).key
+    key, _ = keys.register_or_renew(namespace=acme, armor=made.armor, actor=owner)
     end(key=key, actor=owner, reason="Its year is over.")
 
     with pytest.raises(Conflict, match=r"it is re(tired|voked)\."):

@@ -26,21 +26,20 @@ class Use(NamedTuple):
     address: str
 
 
-class UsageBuffer:
+class UsageBuffer(WriteBehind[int, Use]):
     """Uses that this process has not written yet."""
 
     def __init__(self) -> None:
         # close_all closes the connections of the calling thread: this one needs none between two writes.
-        self._unwritten: WriteBehind[int, Use] = WriteBehind(
+        super().__init__(
             "token-usage", write=_write, merge=max, every=WRITE_EVERY, most=MAX_TOKENS, rest=connections.close_all
         )
-        self.flush, self.start = self._unwritten.flush, self._unwritten.start
 
     def record_use(self, token: ApiToken, *, agent: str, address: str) -> None:
         """Record a use now, by a User-Agent, at most one a minute by the row as it was read."""
         now = timezone.now()
         if token.last_used_at is None or now - token.last_used_at >= PRECISION:
-            self._unwritten.add(token.pk, Use(now, client_of(agent), address))
+            self.add(token.pk, Use(now, client_of(agent), address))
 
 
 def client_of(agent: str) -> str:

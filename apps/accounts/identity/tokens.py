@@ -20,7 +20,7 @@ from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.jobs.statements import Slot, Statement
-from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound
+from apps.lib.errors import Conflict, CredentialsRequired, Invalid, existing
 from apps.lib.text.redaction import redact
 
 # For secret scanners. After the second underscore: 36 random characters, then the check value of all before it.
@@ -231,9 +231,7 @@ def identify(secret: str) -> ApiToken:
 def token_of(user: User, number: int) -> ApiToken:
     """Return the token of the person or service account, whether it has ended or not. Raises NotFound."""
     token = ApiToken.objects.select_related("user").filter(user=user, pk=number).first()
-    if token is None:
-        raise NotFound(f"{user} has no such token.", hint="See the list of tokens.")
-    return token
+    return existing(token, f"{user} has no such token.", hint="See the list of tokens.")
 
 
 def token_with_id(number: int) -> ApiToken | None:

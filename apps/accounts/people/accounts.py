@@ -15,7 +15,7 @@ from apps.accounts.identity import sessions
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, NotFound, RoleRequired
+from apps.lib.errors import Conflict, RoleRequired, existing
 
 FLAGS = ("is_active", "is_staff", "is_superuser")
 MOST_SUGGESTED = 200  # names
@@ -25,9 +25,7 @@ def user_named(name: str) -> User:
     """Return the active account of a person with that name. Raises NotFound."""
     wanted = name.strip().lower()
     user = None if "\0" in wanted else User.objects.filter(username=wanted, is_active=True, is_service=False).first()
-    if user is None:
-        raise NotFound(f"There is no user {name}.", hint="Check the spelling, or invite them.")
-    return user
+    return existing(user, f"There is no user {name}.", hint="Check the spelling, or invite them.")
 
 
 def known_to(viewer: Viewer) -> list[str]:
@@ -46,9 +44,7 @@ def known_to(viewer: Viewer) -> list[str]:
 def account_named(name: str) -> User:
     """Return any account, of a person or a machine, deactivated or not, for staff. Raises NotFound."""
     user = None if "\0" in name else User.objects.filter(username=name).first()
-    if user is None:
-        raise NotFound(f"There is no account {name[:150]}.", hint="Check the spelling.")
-    return user
+    return existing(user, f"There is no account {name[:150]}.", hint="Check the spelling.")
 
 
 @transaction.atomic

@@ -19,7 +19,7 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, NamespaceQuerySet, Role, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
+from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired, existing
 
 # ASCII only, so that no two names look alike. Lower case, as sign-in reads it.
 _USERNAME = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?", re.ASCII)
@@ -115,9 +115,7 @@ def managed(viewer: Viewer) -> QuerySet[Invitation]:
 def managed_one(viewer: Viewer, number: int) -> Invitation:
     """Raises as `inviting`, and NotFound."""
     invitation = managed(viewer).filter(pk=number).first()
-    if invitation is None:
-        raise NotFound("There is no such invitation of yours.", hint="See the list of invitations.")
-    return invitation
+    return existing(invitation, "There is no such invitation of yours.", hint="See the list of invitations.")
 
 
 def invitation_for_secret(secret: str) -> Invitation:

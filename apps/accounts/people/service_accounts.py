@@ -20,7 +20,7 @@ from apps.accounts.access.people_only import people_only, refuse_token
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Membership, Namespace, Scope, Team, User
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, NotFound, existing
 
 MAX_NAME_LENGTH = 40
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
@@ -131,17 +131,13 @@ def accounts_of(team: Team) -> QuerySet[User]:
 def account_of(team: Team, number: int) -> User:
     """Return the team's account with that id. Raises NotFound."""
     account = accounts_of(team).filter(pk=number).first()
-    if account is None:
-        raise NotFound(f"There is no such service account of {team}.", hint="The team's page has the list.")
-    return account
+    return existing(account, f"There is no such service account of {team}.", hint="The team's page has the list.")
 
 
 def account_named(team: Team, name: str) -> User:
     """Return the team's account `<team>.<name>[bot]`. Raises NotFound."""
     account = accounts_of(team).filter(username=f"{team.name}.{name}[bot]").first()
-    if account is None:
-        raise NotFound(f"There is no service account {name} of {team}.", hint="The team's page has the list.")
-    return account
+    return existing(account, f"There is no service account {name} of {team}.", hint="The team's page has the list.")
 
 
 def known_to_their_makers(namespace: Namespace) -> Iterator[connections.Secret]:

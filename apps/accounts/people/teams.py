@@ -15,7 +15,7 @@ from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
 from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, NotFound, existing
 
 _NAME = re.compile(r"[a-z0-9]+(?:-[a-z0-9]+)*", re.ASCII)
 _RESERVED = frozenset({"new"})
@@ -186,9 +186,7 @@ def listed(viewer: Viewer) -> QuerySet[Any]:
 def team_named(name: str) -> Team:
     """Return any team, even a hidden one, for owners who name it to give it a role. Raises NotFound."""
     team = None if "\0" in name else Team.objects.filter(name=name).first()
-    if team is None:
-        raise NotFound(f"There is no team {name}.", hint="Check the spelling, or create the team.")
-    return team
+    return existing(team, f"There is no team {name}.", hint="Check the spelling, or create the team.")
 
 
 def members_of(team: Team) -> QuerySet[Membership]:
@@ -206,9 +204,7 @@ def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:
 def _locked(pk: int) -> Team:
     """Return the current row, locked: others who change this team wait."""
     row = Team.objects.select_for_update().filter(pk=pk).first()
-    if row is None:
-        raise NotFound("This team was deleted.", hint="The teams page has the list.")
-    return row
+    return existing(row, "This team was deleted.", hint="The teams page has the list.")
 
 
 def _locked_with_namespaces(pk: int) -> list[Namespace]:

@@ -109,9 +109,7 @@ class ModuleRelease(DetailView):
             severity = severity_of(changes) if found.verdict else None
             facts = {"address": upload["address"], "version": version, "changes": changes, "severity": severity}
             return self.answer(With(found, **facts), shape=DryRun)
-        published = publishing.publish(**upload, **said)
-        release = published.release
-        is_new = published.created
+        release, is_new = publishing.publish(**upload, **said)
         if release.state == State.HELD and any(said["confirm"]):
             questions.answer(release=release, viewer=self.viewer, folder=release.folder, **said)
             is_new = True

@@ -114,8 +114,8 @@ class ProviderRelease(DraftView):
         length = declared_length(request.META)
         is_empty = length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))
         wanted = {} if is_empty else self.body()
-        opened = publishing.open_draft(viewer=self.viewer, address=address, version=version, **wanted)
-        return self.opened(opened.release, HTTPStatus.CREATED if opened.created else HTTPStatus.OK)
+        release, is_new = publishing.open_draft(viewer=self.viewer, address=address, version=version, **wanted)
+        return self.opened(release, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
     @operation("Cancel a draft", answers={204: None}, again="404.", scope="publish")
     def delete(self, request: Request, version: str, **names: str) -> Response:  # noqa: ARG002
@@ -149,13 +149,13 @@ class ProviderFile(DraftView):
         )
         digest = tus.announced_digest(request.headers)
 
-        received = publishing.receive_file(
+        file, is_new = publishing.receive_file(
             viewer=self.viewer,
             release=release,
             name=filename,
             open_body=lambda: verified(chunks(request.META), digest),
         )
-        return self.answer(received.file, HTTPStatus.CREATED if received.created else HTTPStatus.OK)
+        return self.answer(file, HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
     @operation("Remove a file of a draft", answers={204: None}, again="404.", scope="publish")
     def delete(self, request: Request, filename: str, version: str, **names: str) -> Response:  # noqa: ARG002
@@ -195,11 +195,10 @@ class ProviderSignature(ApiView):
         refuse_form(request, expected="the signature itself", hint="With curl use `--upload-file <file>`, not --form.")
 
         address = ProviderAddress(**names)
-        accepted = resigning.accept_signature(
+        row, changed = resigning.accept_signature(
             viewer=self.viewer, address=address, version=version, open_body=partial(chunks, request.META)
         )
-        row = accepted.version
-        facts = {"signing": row.signing, "key": row.key.fingerprint, "changed": accepted.changed}
+        facts = {"signing": row.signing, "key": row.key.fingerprint, "changed": changed}
         return self.answer(of_release(row.release, **facts))
 
 
@@ -233,8 +232,8 @@ class ProviderDocs(DetailView):
             raise TooLarge(f"The archive has {length:,} bytes; {drafts.DOCS_SETTING} allows {limit:,}.")
         refuse_form(request, expected="the zip itself", hint="With curl use `--upload-file <file>`, not --form.")
 
-        received = replacing.receive(viewer=self.viewer, version=row, open_body=partial(chunks, request.META))
-        return self.answer(received.archive, HTTPStatus.ACCEPTED if received.created else HTTPStatus.OK)
+        archive, is_new = replacing.receive(viewer=self.viewer, version=row, open_body=partial(chunks, request.META))
+        return self.answer(archive, HTTPStatus.ACCEPTED if is_new else HTTPStatus.OK)
 
 
 _VERSION = f"{PROVIDER}/<segment:version>"

@@ -25,7 +25,7 @@ from apps.contrib.git import credentials, forges, hooks, host_scanning, locking,
 from apps.contrib.git.models import Forge, GitRepository, Submodules, Tag, Verdict
 from apps.contrib.git.remote import host_keys, remotes
 from apps.contrib.git.remote.remotes import Remote
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, existing
 
 MAX_REPOSITORIES = 200
 MAX_POLL_MINUTES = 24 * 60
@@ -228,9 +228,7 @@ def of(namespace: Namespace) -> QuerySet[GitRepository]:
 def repository_of(namespace: Namespace, number: int) -> GitRepository:
     """Raises NotFound."""
     found = of(namespace).filter(pk=number).first()
-    if found is None:
-        raise NotFound(f"{namespace} has no such Git repository.", hint="See the list of its Git repositories.")
-    return found
+    return existing(found, f"{namespace} has no such Git repository.", hint="See the list of its Git repositories.")
 
 
 @transaction.atomic

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access import machines
@@ -80,10 +80,7 @@ def enqueue(row: GitRepository, actor: Viewer) -> None:
             hint="Wait until one of them has answered.",
             wait=TooManyAttempts.max_retry_after,
         )
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=row.pk, created_by_id=actor.user_id)
-    except IntegrityError:  # a worker asks already
+    if not queue.enqueue_once(JOB, target=row.pk, created_by_id=actor.user_id):
         return
     row.host_scan = {"keys": [], **(row.host_scan or {}), "state": WAITING, "failure": None}
     row.save(update_fields=["host_scan"])

@@ -5,7 +5,7 @@ from functools import partial
 from typing import Any
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access import connections, machines
@@ -56,22 +56,13 @@ def ask(*, repository: GitRepository, actor: Viewer, rules: Iterable[CheckedRule
     asked = None if rules is None else [rule.as_json() for rule in rules]
     with transaction.atomic():
         machines.acted(repository.user_id, actor, Act.SCANNED)
-        is_new = _enqueue(repository, actor)
+        is_new = queue.enqueue_once(JOB, target=repository.pk, created_by_id=actor.user_id)
         row = locking.required(repository)
         # A worker that looks already sees what is asked now, unless it has just written what it found.
         if is_new or row.preview.get("state") == "waiting":
             row.preview = {**_empty(), **(row.preview or {}), "state": "waiting", "failure": None, "asked": asked}
             row.save(update_fields=["preview"])
     repository.refresh_from_db(fields=["preview", "previewed_at"])
-
-
-def _enqueue(repository: GitRepository, actor: Viewer) -> bool:
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=repository.pk, created_by_id=actor.user_id)
-    except IntegrityError:
-        return False
-    return True
 
 
 def is_checked(repository: GitRepository, rules: Iterable[Mapping[str, Any]]) -> bool:

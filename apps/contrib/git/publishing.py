@@ -170,7 +170,7 @@ def _hand_over(tag: Tag, body: dict[str, Any], origin: Fetched) -> Release:
     name, _, system = tag.module.partition("/")
     address = ModuleAddress(repository.namespace.name, name, system)
     try:
-        published = module_publishing.publish(
+        release, _ = module_publishing.publish(
             viewer=Viewer(repository.user), address=address, version=tag.version, fetched=origin, **body
         )
     except transitions.Moved as moved:
@@ -182,7 +182,7 @@ def _hand_over(tag: Tag, body: dict[str, Any], origin: Fetched) -> Release:
         if rows.filter(kind=ReleaseKind.MODULE, state=State.RECEIVING).exists():
             raise Unavailable(f"{tag.version} is being uploaded by someone else right now.") from None
         raise
-    return published.release
+    return release
 
 
 def body_of(tag: Tag, folder: str, commit: Commit) -> dict[str, Any]:

@@ -6,7 +6,7 @@ fetches lead to, checks and statements, belongs to it.
 
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.accounts.models import BreakingChanges
@@ -86,10 +86,5 @@ def queue_forgotten() -> int:
 def enqueue_publish(
     number: int, repository: GitRepository, *, source: str = "", created_by_id: int | None = None
 ) -> bool:
-    try:
-        with transaction.atomic():
-            share = f"namespace {repository.namespace_id}"
-            queue.enqueue(PUBLISH_JOB, target=number, created_by_id=created_by_id, source=source, share=share)
-    except IntegrityError:
-        return False  # it is queued already
-    return True
+    share = f"namespace {repository.namespace_id}"
+    return queue.enqueue_once(PUBLISH_JOB, target=number, created_by_id=created_by_id, source=source, share=share)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access import machines
@@ -122,22 +122,14 @@ def listen(repository: GitRepository) -> None:
     rows = GitRepository.objects.filter(pk=repository.pk, ended_at=None, suspended_at=None).exclude(started_at=None)
     # A job that runs already may have listed before the push: it sees the new time, and lists again.
     if rows.update(next_at=timezone.now()):
-        enqueue_list(repository.pk)
-
-
-def enqueue_list(number: int) -> bool:
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=number, created_by_id=None)
-    except IntegrityError:
-        return False
-    return True
+        queue.enqueue_once(JOB, target=repository.pk, created_by_id=None)
 
 
 def list_due(now: datetime) -> int:
     """List the repositories whose time has come; return how many."""
     due = GitRepository.objects.filter(ended_at=None, suspended_at=None, next_at__lte=now).exclude(started_at=None)
-    return sum(enqueue_list(number) for number in due.order_by("next_at").values_list("pk", flat=True))
+    numbers = due.order_by("next_at").values_list("pk", flat=True)
+    return sum(queue.enqueue_once(JOB, target=number, created_by_id=None) for number in numbers)
 
 
 def work(claim: Claim, is_ending: Callable[[], bool]) -> None:

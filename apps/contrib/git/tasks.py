@@ -1,13 +1,11 @@
-import time
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from celery import shared_task, signals
 from django.utils import timezone
 
 from apps.contrib.git import hooks, host_scanning, previewing, publishing, queueing, syncing
 from apps.jobs.models import Job
-from apps.jobs.threads import AccountThreads, JobThreads
+from apps.jobs.threads import AccountThreads, JobThreads, finish_all
 
 # A worker that is stopped: what is not done by then is taken up by another one, once the lease has ended.
 STOP_SECONDS = 8.0
@@ -31,27 +29,14 @@ def run_here(job_id: int) -> bool:
     return threads_of(Job.objects.values_list("kind", flat=True).get(pk=job_id)).run_here(job_id)
 
 
-def _waking(kind: str) -> Callable[..., None]:
-    """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
-
-    @shared_task(name=kind, ignore_result=True)
-    def wake(**_: object) -> None:
-        threads_of(kind).wake()
-
-    return cast("Callable[..., None]", wake)
-
-
-list_tags, publish_tag, preview, scan_host_keys = map(_waking, WORKS)
+list_tags, publish_tag = map(in_bulk.doorbell, IN_BULK)
+preview, scan_host_keys = map(for_people.doorbell, FOR_PEOPLE)
 
 
 @signals.worker_process_shutdown.connect
 @signals.worker_shutdown.connect
 def finish(**_: Any) -> None:
-    end = time.monotonic() + STOP_SECONDS
-    for one in (for_people, in_bulk):
-        one.finish(0)  # neither starts anything more
-    for one in (for_people, in_bulk):
-        one.finish(end - time.monotonic())
+    finish_all(STOP_SECONDS, for_people, in_bulk)
 
 
 @shared_task(name="sources.poll_due", ignore_result=True)

@@ -4,7 +4,7 @@ from django.db.models import Case, Count, IntegerField, Q, QuerySet, When
 
 from apps.contrib.mirror.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream
 from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
-from apps.lib.errors import NotFound
+from apps.lib.errors import existing
 
 # What staff can trust from now on; a signature that does not fit is nobody's to accept, unless it is valid and weak.
 CAN_BE_ACCEPTED = (AlarmKind.KEY_CHANGED, AlarmKind.BYTES_CHANGED, AlarmKind.NO_KEY, AlarmKind.LIST_SHRANK)
@@ -26,9 +26,7 @@ def alarms_of(upstream: Upstream | None = None, *, state: str = "") -> QuerySet[
 def alarm_of(number: int, upstream: Upstream | None = None) -> Alarm:
     """Raises NotFound."""
     found = alarms_of(upstream).filter(pk=number).first()
-    if found is None:
-        raise NotFound("There is no such alarm.", hint="See the list of alarms.")
-    return found
+    return existing(found, "There is no such alarm.", hint="See the list of alarms.")
 
 
 def may_accept(alarm: Alarm) -> bool:
@@ -49,9 +47,7 @@ def pins_of(upstream: Upstream) -> QuerySet[KeyPin]:
 def pin_of(upstream: Upstream, number: int) -> KeyPin:
     """Raises NotFound."""
     found = pins_of(upstream).filter(pk=number).first()
-    if found is None:
-        raise NotFound(f"{upstream} has no such key.", hint="See its list of keys.")
-    return found
+    return existing(found, f"{upstream} has no such key.", hint="See its list of keys.")
 
 
 def allowances_of(upstream: Upstream) -> QuerySet[UnsignedAllowance]:
@@ -62,6 +58,4 @@ def allowances_of(upstream: Upstream) -> QuerySet[UnsignedAllowance]:
 def allowance_of(upstream: Upstream, namespace: str, allows: str = Allows.NO_KEY) -> UnsignedAllowance:
     """Raises NotFound."""
     found = allowances_of(upstream).filter(namespace=namespace, allows=allows).first()
-    if found is None:
-        raise NotFound(f"This is not allowed for {upstream}/{namespace[:64]}.")
-    return found
+    return existing(found, f"This is not allowed for {upstream}/{namespace[:64]}.")

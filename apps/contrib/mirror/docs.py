@@ -7,14 +7,13 @@ Nothing is fetched for them. Registries name only packages, sums and signatures:
 list has no address.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.blobs import store
@@ -48,11 +47,9 @@ log = structlog.get_logger("larder.upstream")
 
 def request(version: UpstreamVersion, *, source: str = "") -> None:
     """Have a worker read the docs of a version with a stored package, unless they are read already."""
-    if not _unread().filter(pk=version.pk).exists():
-        return
-    with suppress(IntegrityError), transaction.atomic():
+    if _unread().filter(pk=version.pk).exists():
         share = f"upstream {version.provider.upstream_id}"
-        queue.enqueue(JOB, target=version.pk, created_by_id=None, source=source, share=share)
+        queue.enqueue_once(JOB, target=version.pk, created_by_id=None, source=source, share=share)
 
 
 def request_unread() -> int:

@@ -14,7 +14,7 @@ from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import moment
 from apps.contrib.mirror.rows import PolicyException
 from apps.lib import versions
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, NotFound, existing
 from apps.releases.origin import other_registries
 
 LONGEST = timedelta(days=366)
@@ -42,9 +42,7 @@ def of(upstream: Upstream) -> QuerySet[PolicyException]:
 def in_force(upstream: Upstream, number: int) -> PolicyException:
     """Raises NotFound, also for one that has ended."""
     found = of(upstream).filter(pk=number, withdrawn_at=None, expires_at__gt=timezone.now()).first()
-    if found is None:
-        raise NotFound(f"{upstream.host} has no such exception in force.", hint="List them to see which are.")
-    return found
+    return existing(found, f"{upstream.host} has no such exception in force.", hint="List them to see which are.")
 
 
 def version_of(upstream: Upstream, *, namespace: str, type: str, version: str) -> UpstreamVersion:  # noqa: A002

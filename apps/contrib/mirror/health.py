@@ -4,12 +4,11 @@ Nothing here goes out, so that a registry that hangs delays neither a scrape nor
 """
 
 from collections.abc import Iterator
-from contextlib import suppress
 from datetime import datetime, timedelta
 from math import inf
 from typing import Any
 
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.db.models import Count, Min, Q
 from django.utils import timezone
 from prometheus_client import Metric
@@ -209,6 +208,5 @@ def refresh_list(provider: UpstreamProvider, *, actor: Viewer) -> None:
             f"Its list was read at {provider.listed_at:%H:%M:%S} UTC, less than {upstream.list_seconds} s ago."
         )
     UpstreamProvider.objects.filter(pk=provider.pk).update(retry_at=None)
-    with suppress(IntegrityError), transaction.atomic():  # one that is queued already does it
-        queue.enqueue(KIND_OF_LISTS, target=provider.pk, created_by_id=actor.user_id)
+    queue.enqueue_once(KIND_OF_LISTS, target=provider.pk, created_by_id=actor.user_id)
     actor.record(Kind.UPSTREAM_CHANGED, subject=str(provider), change="list refreshed")

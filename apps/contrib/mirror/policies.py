@@ -26,7 +26,7 @@ from apps.contrib.mirror.policy import (
 )
 from apps.contrib.mirror.rows import Effect, PolicyException, PolicyRule
 from apps.lib.constraints import Constraint
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, existing
 
 MAX_RULES = 200
 MAX_PLATFORMS = 30
@@ -44,9 +44,7 @@ def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
     """
     operators.require_everywhere(viewer, upstreams.OPERATE if changes else upstreams.VIEW)
     found = upstreams.of_host(host)
-    if found is None:
-        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
-    return found
+    return existing(found, f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:

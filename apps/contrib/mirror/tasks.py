@@ -1,6 +1,4 @@
-import time
-from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 from celery import shared_task, signals
 from django.utils import timezone
@@ -18,7 +16,7 @@ from apps.contrib.mirror import (
     working,
 )
 from apps.jobs.claims import task
-from apps.jobs.threads import Threads
+from apps.jobs.threads import finish_all
 
 # A process of a prefork worker ends after some tasks, in the midst of what its threads fetch.
 LAST_SECONDS = 30.0
@@ -27,41 +25,22 @@ GIVE_BACK_SECONDS = 5.0
 STOP_SECONDS = 8.0
 
 
-def _waking(kind: str, threads: Threads = working.threads) -> Callable[..., None]:
-    """The Celery task of a kind of job: the doorbell of the threads, which look for all that waits."""
-
-    @shared_task(name=kind, ignore_result=True)
-    def wake(**_: object) -> None:
-        threads.wake()
-
-    return cast("Callable[..., None]", wake)
-
-
-fetch_list, fetch_version, fetch_sizes = map(_waking, working.DOCUMENTS)
-fetch_package = _waking(working.PACKAGE, working.package_threads)
+fetch_list, fetch_version, fetch_sizes = map(working.threads.doorbell, working.DOCUMENTS)
+fetch_package = working.package_threads.doorbell(working.PACKAGE)
 read_docs = task(docs.JOB, docs.run)
-lock_providers, sync_upstream = (_waking(kind, runs.threads) for kind in (locking.JOB, syncing.JOB))
+lock_providers, sync_upstream = map(runs.threads.doorbell, (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
     runs.threads.finish(GIVE_BACK_SECONDS)
-    _finish_fetches(LAST_SECONDS)
+    finish_all(LAST_SECONDS, working.threads, working.package_threads)
 
 
 @signals.worker_shutdown.connect
 def stop(**_: Any) -> None:
     runs.threads.finish(GIVE_BACK_SECONDS)
-    _finish_fetches(STOP_SECONDS)
-
-
-def _finish_fetches(seconds: float) -> None:
-    """Start nothing more of either, then wait once for both."""
-    until, both = time.monotonic() + seconds, (working.threads, working.package_threads)
-    for threads in both:
-        threads.finish(0)
-    for threads in both:
-        threads.finish(max(0.0, until - time.monotonic()))
+    finish_all(STOP_SECONDS, working.threads, working.package_threads)
 
 
 @shared_task(name="upstream.prune", ignore_result=True)

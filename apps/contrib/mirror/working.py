@@ -5,14 +5,13 @@ A job is claimed in its thread, with a lease and a fence (jobs/claims.py); a rin
 
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from apps.contrib.mirror import failures, lists, packages, records, upkeep
@@ -57,10 +56,8 @@ log = structlog.get_logger("larder.upstream")
 
 def enqueue(kind: str, target: int, by: int | None) -> None:
     """Write the job unless one works on it: the constraint decides between many that ask at once."""
-    if _is_queued(kind, target):
-        return
-    with suppress(IntegrityError), transaction.atomic():
-        queue.enqueue(kind, target=target, created_by_id=by)
+    if not _is_queued(kind, target):
+        queue.enqueue_once(kind, target=target, created_by_id=by)
 
 
 def _is_queued(kind: str, target: int) -> bool:

@@ -13,7 +13,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ModuleAddress
-from apps.lib.errors import NotFound
+from apps.lib.errors import existing
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import search
 from apps.releases.cooldown import Shown, shown
@@ -44,9 +44,7 @@ def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
         module__namespace=namespace, module__name=address.name, module__system=address.system
     )
     version = rows.default_first().select_related("release__namespace", "module__namespace").first()
-    if version is None:
-        raise NotFound(f"There is no module {address.path_name} with a listed version in {namespace.name}.")
-    return version
+    return existing(version, f"There is no module {address.path_name} with a listed version in {namespace.name}.")
 
 
 def listed_numbers(version: ModuleVersion) -> Shown[tuple[str, datetime | None]]:

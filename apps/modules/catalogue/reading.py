@@ -11,7 +11,7 @@ from apps.accounts.models import Namespace, Role
 from apps.jobs.statements import Slot, Statement
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical
-from apps.lib.errors import Misspelled, NotFound
+from apps.lib.errors import Misspelled, NotFound, existing
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue import nearest
 from apps.releases.catalogue.reading import no_version, sort_key_of
@@ -115,9 +115,7 @@ def default_version_for(viewer: Viewer, address: ModuleAddress) -> ModuleVersion
     module = module_for(viewer, address)
     rows = ModuleVersion.objects.filter(module=module).published().default_first().for_pages()
     found = rows.select_related("release__namespace", "module__namespace").first()
-    if found is None:
-        raise NotFound(f"{address} has no version that you can see.")
-    return found
+    return existing(found, f"{address} has no version that you can see.")
 
 
 def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
@@ -158,9 +156,7 @@ def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Rele
     if role == Role.READER:
         rows = rows.published() | rows.removed()
     release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
-    if release is None:
-        raise NotFound(f"There is no version {version} of {address}.")
-    return release
+    return existing(release, f"There is no version {version} of {address}.")
 
 
 def coordinate_of(address: ModuleAddress, version: str) -> Q:

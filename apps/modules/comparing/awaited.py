@@ -12,7 +12,7 @@ from apps.lib.archives.sandboxed import Listing
 from apps.lib.errors import NotFound, Unavailable
 from apps.modules.comparing import guard
 from apps.modules.comparing.changes import SENTENCES, between
-from apps.modules.comparing.versions import MAX_BYTES, FileDiff, TextOf, differences_in, files_between, stored_text
+from apps.modules.comparing.versions import MAX_BYTES, TextOf, differences_in, files_between, stored_text
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import Comparison, noted
@@ -46,12 +46,11 @@ def compare(
         texts = differences_in(found.changed, _forgiving(partial(stored_text, before)), _text_in(listing, archive))
     return noted(comparison) | {
         "files": {name: value[:MAX_NAMES] for name, value in asdict(found).items()},
-        "texts": {"shown": [_shown(one) for one in texts.shown], "left_out": texts.left_out},
+        "texts": {
+            "shown": [asdict(one) | {"added": one.added, "removed": one.removed} for one in texts.shown],
+            "left_out": texts.left_out,
+        },
     }
-
-
-def _shown(one: FileDiff) -> dict[str, Any]:
-    return asdict(one) | {"added": one.added, "removed": one.removed}
 
 
 def _forgiving(read: TextOf) -> TextOf:

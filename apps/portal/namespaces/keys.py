@@ -205,10 +205,10 @@ def key_add(request: HttpRequest, namespace: str) -> HttpResponse:
             return render(request, "portal/keys/review.html", {"namespace": row, "form": form, "parsed": form.parsed})
         reauthentication.require(request, f"Register the key {form.parsed.key_id} in {row}", fresh=True)
         with refusals_on(form):
-            added = keys.register_or_renew(namespace=row, actor=viewer, **form.cleaned_data)
-            done = "registered: it can sign new versions" if added.created else "updated to the newer version"
-            messages.success(request, f"The key {added.key.key_id} is {done}.")
-            return see_other("key", row.name, added.key.fingerprint)
+            key, is_new = keys.register_or_renew(namespace=row, actor=viewer, **form.cleaned_data)
+            done = "registered: it can sign new versions" if is_new else "updated to the newer version"
+            messages.success(request, f"The key {key.key_id} is {done}.")
+            return see_other("key", row.name, key.fingerprint)
     elif "PRIVATE KEY" in request.POST.get("armor", ""):  # it must not go back into the page
         form.data = request.POST.copy()
         form.data["armor"] = ""

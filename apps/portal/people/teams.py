@@ -15,7 +15,7 @@ from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Membership, Team, User
 from apps.accounts.people import accounts, service_accounts, teams
-from apps.lib.errors import Conflict, NotFound, RoleRequired
+from apps.lib.errors import Conflict, NotFound, RoleRequired, existing
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
@@ -171,9 +171,7 @@ def _page(
 
 def _membership(team: Team, membership_id: int) -> Membership:
     membership = teams.members_of(team).filter(pk=membership_id).first()
-    if membership is None:
-        raise NotFound(f"There is no such member of {team}.", hint="The team's page has the list.")
-    return membership
+    return existing(membership, f"There is no such member of {team}.", hint="The team's page has the list.")
 
 
 urlpatterns = [

@@ -31,18 +31,14 @@ def provider_docs_archive(request: HttpRequest, namespace: str, type: str, versi
         try:
             check_origin(request)
             shown = replacing.version_of(viewer, address, version)
-            received = replacing.receive(viewer=viewer, version=shown, open_body=lambda: file_of(request).chunks)
+            _, is_new = replacing.receive(viewer=viewer, version=shown, open_body=lambda: file_of(request).chunks)
         except RegistryError as refusal:
             if refusal.code in ("not_found", "forbidden", "unauthenticated"):
                 raise
             status, error = STATUS.get(refusal.code, 422), sentence(refusal)
         else:
-            message = (
-                "Archive received; a worker is processing it."
-                if received.created
-                else "These bytes were already uploaded."
-            )
-            messages.success(request, message)
+            done = "Archive received; a worker is processing it." if is_new else "These bytes were already uploaded."
+            messages.success(request, done)
             return HttpResponseRedirect(request.path, status=303)
     shown = replacing.version_of(viewer, address, version)
     archives = browsing.archives_of(shown)
@@ -61,7 +57,7 @@ def provider_lifecycle_signature(request: HttpRequest, namespace: str, type: str
 
     try:
         check_origin(request)
-        accepted = resigning.accept_signature(
+        row, changed = resigning.accept_signature(
             viewer=viewer, address=address, version=version, open_body=lambda: file_of(request).chunks
         )
     except RegistryError as refusal:
@@ -69,8 +65,7 @@ def provider_lifecycle_signature(request: HttpRequest, namespace: str, type: str
             raise
         status = STATUS.get(refusal.code, 422)
         return lifecycle.refused(request, PROVIDERS, address, version, refusal=sentence(refusal), status=status)
-    row = accepted.version
-    done = "is now served with your signature" if accepted.changed else "is already signed"
+    done = "is now served with your signature" if changed else "is already signed"
     messages.success(request, f"{row} {done} by the key {row.key}.")
     return HttpResponseRedirect(reverse("portal:provider-lifecycle", args=[namespace, type, version]), status=303)
 

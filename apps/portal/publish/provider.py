@@ -16,8 +16,7 @@ from apps.portal.publish.frame import PageFrame, StartForm, owned_by
 from apps.providers import publishing, reading
 from apps.providers.drafting import drafts, protocols
 from apps.providers.drafting.drafts import file_document
-from apps.releases.models import State
-from apps.releases.publishing.drafting import Opened
+from apps.releases.models import Release, State
 
 PORTAL = PageFrame("portal/publish/provider_page.html")
 # Open drafts on the page.
@@ -105,21 +104,20 @@ def provider_publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpRe
         return around.show(request, ProviderForm(viewer, query=request.GET), shown)
     form = ProviderForm(viewer, request.POST)
 
-    def open_draft() -> Opened:
+    def open_draft() -> tuple[Release, bool]:
         version, protocols = form.cleaned_data["version"], form.cleaned_data["protocols"]
-        opened = publishing.open_draft(viewer=viewer, address=form.address, version=version, protocols=protocols)
-        if opened.release.state == State.PUBLISHED:
-            raise Conflict(f"{opened.release} is published and cannot change", hint="Publish under another number.")
-        return opened
+        found, is_new = publishing.open_draft(viewer=viewer, address=form.address, version=version, protocols=protocols)
+        if found.state == State.PUBLISHED:
+            raise Conflict(f"{found} is published and cannot change", hint="Publish under another number.")
+        return found, is_new
 
     try:
-        opened = frame.start_release(form, viewer, open_draft)
+        release, is_new = frame.start_release(form, viewer, open_draft)
     except frame.Refused as refused:
         return around.again(request, form, refused, shown)
     # For our script: the files that are present already.
-    files = [file_document(file) for file in opened.release.files.order_by("name")]
-    rest = {"state": opened.release.state, "files": files}
-    return frame.started(request, opened.release, rest, status=201 if opened.created else 200)
+    files = [file_document(file) for file in release.files.order_by("name")]
+    return frame.started(request, release, {"state": release.state, "files": files}, status=201 if is_new else 200)
 
 
 urlpatterns = [path("publish/provider", provider_publish, name="provider-publish")]

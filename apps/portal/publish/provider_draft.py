@@ -64,14 +64,14 @@ def release_file(request: HttpRequest, public_id: uuid.UUID, filename: str) -> H
         environ = request.environ  # type: ignore[attr-defined]  # WSGIRequest has it
         drafts.check_length(release, filename, bodies.declared_length(environ))
         open_body = partial(bodies.chunks, environ)
-        received = publishing.receive_file(viewer=viewer, release=release, name=filename, open_body=open_body)
+        file, is_new = publishing.receive_file(viewer=viewer, release=release, name=filename, open_body=open_body)
     except CredentialsRequired:
         error = "You are no longer signed in. Sign in again in another tab, then continue from here."
         return JsonResponse({"error": error}, status=HTTPStatus.UNAUTHORIZED)
     except RegistryError as refusal:
         answer = JsonResponse({"error": sentence(refusal), "code": refusal.code}, status=status_of(refusal))
         return uploads.with_offset(answer, refusal)
-    return JsonResponse(file_document(received.file), status=HTTPStatus.CREATED if received.created else HTTPStatus.OK)
+    return JsonResponse(file_document(file), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
 @bodies.streamed("POST")

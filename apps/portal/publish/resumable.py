@@ -45,7 +45,7 @@ def answer(
         way = request.headers.get(WAY, "")
         if way == "link":
             part = direct.next_part(upload, start=start)
-            told = part and {"url": part.link.url, "headers": dict(part.link.headers), "size": part.size}
+            told = part and {"url": part[0].url, "headers": dict(part[0].headers), "size": part[1]}
             return JsonResponse({"part": told}, headers=tus.standing(upload))
         send(upload, start, InStorage() if way == "stored" else bodies.chunks(request.environ))  # type: ignore[attr-defined]  # WSGIRequest has it
     status = HTTPStatus.OK if request.method == "HEAD" else HTTPStatus.NO_CONTENT

@@ -5,12 +5,11 @@ Publishers upload an archive; a worker reads it and replaces the pages. A refuse
 
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import structlog
 from django.conf import settings
-from django.db import IntegrityError, transaction
+from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
@@ -38,22 +37,19 @@ GIVEN_UP = Reason(
 log = structlog.get_logger("larder.providers")
 
 
-@dataclass(frozen=True, slots=True)
-class Received:
-    """`created` is False if the same bytes are shown already, or wait for a worker."""
-
-    archive: DocsArchive
-    created: bool
-
-
 def version_of(viewer: Viewer, address: ProviderAddress, version: str) -> ProviderVersion:
     """The version, for publishers, who may change its docs."""
     provider, _ = reading.provider_and_role(viewer, address, need=Role.PUBLISHER)
     return reading.version_of(viewer, provider, version)
 
 
-def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[], Iterable[bytes]]) -> Received:
-    """Store an archive and queue a job to read it. Raises Conflict, Invalid, or TooLarge beyond its limit."""
+def receive(
+    *, viewer: Viewer, version: ProviderVersion, open_body: Callable[[], Iterable[bytes]]
+) -> tuple[DocsArchive, bool]:
+    """Store an archive and queue a job to read it; return it, and False if the same bytes are shown or wait already.
+
+    Raises Conflict, Invalid, or TooLarge beyond its limit.
+    """
     limit, key = settings.PROVIDER_DOCS_MAX_BYTES, f"docs-{uuid.uuid4().hex}"
     staged = store.stage(key, counted(open_body(), limit=limit, what="The archive", setting=drafts.DOCS_SETTING))
     is_recorded = False
@@ -61,20 +57,21 @@ def receive(*, viewer: Viewer, version: ProviderVersion, open_body: Callable[[],
         if not staged.size:
             raise Invalid("The upload is empty.", hint="Send the zip itself as the body of the request.")
         database_availability.release_connection()
-        received = _record_received(viewer, version, key, staged)
-        is_recorded = received.created
+        archive, is_recorded = _record_received(viewer, version, key, staged)
     finally:
         if not is_recorded:
             store.discard_staged(key)
-    return received
+    return archive, is_recorded
 
 
 @transaction.atomic
-def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged) -> Received:
+def _record_received(
+    viewer: Viewer, version: ProviderVersion, key: str, staged: store.Staged
+) -> tuple[DocsArchive, bool]:
     ProviderVersion.objects.select_for_update(no_key=True).get(pk=version.pk)  # one upload at a time
     known = version.docs_archives.filter(state__in=[DocsState.RECEIVED, DocsState.SHOWN]).order_by("-pk").first()
     if known is not None and known.digest == staged.digest:
-        return Received(known, created=False)
+        return known, False
     if known is not None and known.state == DocsState.RECEIVED:
         raise _busy(version)
     archive = DocsArchive.objects.create(
@@ -85,19 +82,11 @@ def _record_received(viewer: Viewer, version: ProviderVersion, key: str, staged:
         size=staged.size,
         created_by=viewer.user,
     )
-    viewer.record(
-        Event.PROVIDER_DOCS_RECEIVED,
-        subject=str(version),
-        release=version.release_id,
-        digest=staged.digest,
-        size=staged.size,
-    )
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=version.pk, created_by_id=viewer.user_id)
-    except IntegrityError:
-        raise _busy(version) from None
-    return Received(archive, created=True)
+    facts = {"digest": staged.digest, "size": staged.size}
+    viewer.record(Event.PROVIDER_DOCS_RECEIVED, subject=str(version), release=version.release_id, **facts)
+    if not queue.enqueue_once(JOB, target=version.pk, created_by_id=viewer.user_id):
+        raise _busy(version)
+    return archive, True
 
 
 def staging_keys(using: str) -> set[str]:

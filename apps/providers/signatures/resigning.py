@@ -7,10 +7,9 @@ old signature stays readable, because links to it are in use.
 
 import uuid
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access import slots
@@ -63,28 +62,20 @@ def resign(*, viewer: Viewer, address: ProviderAddress, version: str) -> Release
             f"{row} is already signed with {newest}, the newest active key of {namespace} in this registry.",
             hint="Generate another key first, on the namespace's signing keys page.",
         )
-    release, key = row.release, newest
-    try:
-        with transaction.atomic():
-            queue.enqueue(JOB, target=release.pk, created_by_id=viewer.user_id)
-            _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=key.fingerprint)
-    except IntegrityError:
-        raise Conflict(f"{release} is already being signed again.", hint="Wait for the worker.") from None
+    release = row.release
+    with transaction.atomic():
+        if not queue.enqueue_once(JOB, target=release.pk, created_by_id=viewer.user_id):
+            raise Conflict(f"{release} is already being signed again.", hint="Wait for the worker.")
+        _record(Event.RELEASE_RESIGN_REQUESTED, release, viewer, key=newest.fingerprint)
     return release
-
-
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """`changed` is False if the version has a signature by this key already; it stays unchanged."""
-
-    version: ProviderVersion
-    changed: bool
 
 
 def accept_signature(
     *, viewer: Viewer, address: ProviderAddress, version: str, open_body: Callable[[], Iterable[bytes]]
-) -> Accepted:
+) -> tuple[ProviderVersion, bool]:
     """Serve the publisher's signature over the published sums, made with a registered, active key. For owners.
+
+    Return the version, and False if it has a signature by this key already: then it stays unchanged.
 
     Raises BadSignature and TooLarge for the signature, Conflict if the version or the key ended meanwhile.
     """
@@ -97,7 +88,7 @@ def accept_signature(
     with slots.slot_of(viewer):  # gpg
         key = verifying.verify(data=sums, signature=data, keys=keys.publisher_keys_of(row.release.namespace))
     if key.pk == row.key_id:
-        return Accepted(row, changed=False)
+        return row, False
     settled = assembling.Settled(Signing.PUBLISHER, key, sums, data)
     release_blobs.record_blobs(row.release, assembling.names_of(row.release, settled))
     assembling.store_small(f"resign-{uuid.uuid4().hex}.sig", data)
@@ -113,7 +104,7 @@ def accept_signature(
             purging.remove_later(row.release)  # the purge may have run before these bytes were stored
         raise Conflict(f"{row} was changed in the meantime.", hint="Check the version's page, then send it again.")
     row.refresh_from_db()
-    return Accepted(row, changed=True)
+    return row, True
 
 
 def is_under_way(release: Release) -> bool:

@@ -54,24 +54,18 @@ class Tally:
 Batch = dict[tuple[int, date], Tally]
 
 
-class DownloadBuffer:
+class DownloadBuffer(WriteBehind[tuple[int, date], Tally]):
     """Downloads that this process has not written yet."""
 
     def __init__(self) -> None:
-        self._unwritten: WriteBehind[tuple[int, date], Tally] = WriteBehind(
-            "downloads",
-            write=write,
-            merge=Tally.add,
-            every=WRITE_EVERY,
-            most=MAX_RELEASES,
-            rest=connections.close_all,
+        super().__init__(
+            "downloads", write=write, merge=Tally.add, every=WRITE_EVERY, most=MAX_RELEASES, rest=connections.close_all
         )
-        self.flush, self.start = self._unwritten.flush, self._unwritten.start
 
     def record_download(self, release_id: int, user_id: int | None, client: str) -> None:
         """Count one download on today's UTC date."""
         people = {} if user_id is None else {user_id: 1}
-        self._unwritten.add((release_id, timezone.now().date()), Tally({client: 1}, people))
+        self.add((release_id, timezone.now().date()), Tally({client: 1}, people))
 
 
 def client_of(user_agent: str) -> str:

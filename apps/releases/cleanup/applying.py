@@ -102,10 +102,5 @@ def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
 @transaction.atomic
 def _record(rule: CleanupRule, actor: Viewer, count: int) -> None:
     CleanupRule.objects.filter(pk=rule.pk).update(applied_at=timezone.now(), applied_count=count)
-    actor.record(
-        Event.CLEANUP_APPLIED,
-        subject=rule.namespace.name,
-        action=rule.action,
-        versions=count,
-    )
+    actor.record(Event.CLEANUP_APPLIED, subject=rule.namespace.name, action=rule.action, versions=count)
     log.info("cleanup_applied", namespace=rule.namespace.name, action=rule.action, versions=count)

@@ -52,11 +52,8 @@ def change(*, namespace: Namespace, actor: Viewer, **wanted: Any) -> CleanupRule
         CleanupRule.objects.filter(pk=rule.pk).update(**changed)
     else:
         rule.save(force_insert=True)
-    actor.record(
-        Kind.CLEANUP_RULE_CHANGED,
-        subject=namespace.name,
-        changes={name: list(pair) for name, pair in changes.items()},
-    )
+    detail = {name: list(pair) for name, pair in changes.items()}
+    actor.record(Kind.CLEANUP_RULE_CHANGED, subject=namespace.name, changes=detail)
     return rule
 
 

@@ -101,13 +101,11 @@ def render(texts: Mapping[Place, bytes], row: type[Page], *, prefix: str, provid
             subcategory=front.subcategory,
             title=front.page_title or heading[:300],
             description=front.description,
-            html=_plain(text) if place == _LICENCE else rendering.render(body.encode(), base),
+            # Licences are laid out with blanks, which Markdown would take for code.
+            html=f'<pre tabindex="0">{escape(text[: rendering.MAX_CHARACTERS])}</pre>'
+            if place == _LICENCE
+            else rendering.render(body.encode(), base),
         )
-
-
-def _plain(text: str) -> str:
-    """Licences are laid out with blanks, which Markdown would take for code."""
-    return f'<pre tabindex="0">{escape(text[: rendering.MAX_CHARACTERS])}</pre>'
 
 
 def _name(place: Place, provider_type: str, title: str, heading: str) -> str:

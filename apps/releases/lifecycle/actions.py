@@ -20,7 +20,7 @@ from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Invalid, NotFound, RoleRequired
-from apps.releases.lifecycle import purging, showing, verbs, verification
+from apps.releases.lifecycle import purging, verbs, verification
 from apps.releases.models import Lifecycle, Release, State
 
 # The permissions of staff: the admin asks for the same ones before it offers an act.
@@ -118,7 +118,7 @@ class VersionActions(ABC, Generic[A]):
     def end_cooldown(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Show a release to clients before its cool-down ends. Owners."""
         release = self.release_of(viewer, address, version, need=Role.OWNER)
-        return self._done(release, partial(showing.end, release=release, actor=viewer, reason=reason))
+        return self._done(release, partial(verbs.end_cooldown, release=release, actor=viewer, reason=reason))
 
     def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
         """Remove a version for good: its rows now, its bytes by a worker. The number stays taken. Staff.

@@ -4,11 +4,10 @@ The ledger's entry and the release as a tombstone stay: the number is never used
 """
 
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -43,13 +42,8 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
         raise Conflict(release.removal, hint="There is nothing left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
-    actor.record(
-        Event.RELEASE_PURGED,
-        subject=str(release),
-        release=release.pk,
-        reason=reason,
-        digest=release.digest,
-    )
+    detail = {"reason": reason, "digest": release.digest}
+    actor.record(Event.RELEASE_PURGED, subject=str(release), release=release.pk, **detail)
     for drop in droppers:
         drop(release)
     queue.enqueue(JOB, target=release.pk, created_by_id=actor.user_id)
@@ -57,8 +51,7 @@ def purge(*, release: Release, actor: Viewer, reason: str) -> None:
 
 def remove_later(release: Release) -> None:
     """Queue the removal of a tombstone's bytes again, for bytes that were stored during the purge."""
-    with suppress(IntegrityError), transaction.atomic():  # a job that is queued already sees them
-        queue.enqueue(JOB, target=release.pk, created_by_id=None)
+    queue.enqueue_once(JOB, target=release.pk, created_by_id=None)  # a job that is queued already sees them
 
 
 def run(claim: Claim) -> None:

@@ -7,6 +7,7 @@ checked by `lifecycle.actions`.
 from typing import Any
 
 from django.db import transaction
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -73,15 +74,22 @@ def restore(*, release: Release, actor: Viewer, reason: str) -> None:
     _record(Event.RELEASE_RESTORED, release, actor, reason, before=was)
 
 
+@transaction.atomic
+def end_cooldown(*, release: Release, actor: Viewer, reason: str) -> None:
+    """Show one release to clients now; catalogue/showing.py does when its time has come. Raises Invalid, Conflict."""
+    reason, was = checked_reason(reason), release.visible_at
+    rows = Release.objects.filter(pk=release.pk, state=State.PUBLISHED, visible_at__gt=Now())
+    if not rows.update(visible_at=None):
+        raise Conflict(f"{release} is not in a cool-down.", hint="Clients see it already. Reload its page.")
+    release.visible_at = None
+    assert was is not None  # noqa: S101  # the row had one
+    _record(Event.RELEASE_COOLDOWN_ENDED, release, actor, reason, would_have_ended=was.isoformat())
+
+
 def checked_reason(text: str) -> str:
     """Return the text as one line. Raises Invalid if it is empty or too long."""
-    return _checked_line(
-        "reason",
-        text,
-        MAX_REASON_CHARACTERS,
-        "Write one or two sentences for the users of this version.",
-        least=1,
-    )
+    hint = "Write one or two sentences for the users of this version."
+    return _checked_line("reason", text, MAX_REASON_CHARACTERS, hint, least=1)
 
 
 def checked_replacement(text: str) -> str:
@@ -156,13 +164,7 @@ def _change(release: Release, **changes: Any) -> None:
 
 
 def _record(kind: Event, release: Release, actor: Viewer, reason: str, **detail: Any) -> None:
-    actor.record(
-        kind,
-        subject=str(release),
-        release=release.pk,
-        reason=reason,
-        **detail,
-    )
+    actor.record(kind, subject=str(release), release=release.pk, reason=reason, **detail)
 
 
 def _checked_line(what: str, text: str, most: int, hint: str, *, least: int = 0) -> str:

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 import structlog
-from django.db import IntegrityError, transaction
+from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -46,16 +46,10 @@ def request(release: Release, *, actor: Viewer, job: str = JOB) -> None:
     """Queue a verification. Raises Conflict if the release has no bytes or is being verified."""
     if release.state != State.PUBLISHED:
         raise Conflict(f"{release} is {release.state}: only published versions have stored files.")
-    try:
-        with transaction.atomic():
-            queue.enqueue(job, target=release.pk, created_by_id=actor.user_id)
-            actor.record(
-                Event.RELEASE_VERIFY_REQUESTED,
-                subject=str(release),
-                release=release.pk,
-            )
-    except IntegrityError:
-        raise Conflict(f"{release} is already being verified.") from None
+    with transaction.atomic():
+        if not queue.enqueue_once(job, target=release.pk, created_by_id=actor.user_id):
+            raise Conflict(f"{release} is already being verified.")
+        actor.record(Event.RELEASE_VERIFY_REQUESTED, subject=str(release), release=release.pk)
 
 
 def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _: ()) -> None:

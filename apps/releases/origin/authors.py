@@ -7,9 +7,10 @@ connected, changed or scanned the repository, wrote the trusted publisher, start
 or pushed the tag, or created the token.
 """
 
-from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -102,7 +103,7 @@ class Ties:
         """The machines whose repository or rule is theirs, or was changed by them."""
         made = [self._these(f"{what}__{by}") for what in _CONNECTED for by in _MAKERS]
         acted = MachineAct.objects.filter(self._these("user")).values("machine")
-        return User.objects.filter(_any(made) | Q(pk__in=acted), is_service=True).values("pk")
+        return User.objects.filter(reduce(or_, made, Q(pk__in=acted)), is_service=True).values("pk")
 
     def _named(self) -> Q:
         rows = Participant.objects.filter(release=OuterRef("pk"))
@@ -149,10 +150,20 @@ class Involved:
 
 def involved_in(release: Release) -> Involved:
     authors = tuple(authors_of(release))
-    others = [*_who_made(authors), *_who_acted(authors), *_who_is_named(release)]
+    machines = [author.pk for author in authors if author.is_service]
+    others: list[tuple[Tie, int]] = []
+    # The repository or the rule for which a machine publishes.
+    for what, tie in (("git_repository", Tie.CONNECTED), ("trusted_publisher", Tie.RULE)):
+        for by in (f"{what}__{path}" for path in _MAKERS):
+            found = User.objects.filter(pk__in=machines, **{f"{by}__isnull": False})
+            others += [(tie, number) for number in found.values_list(by, flat=True).order_by("pk")]
+    acts = MachineAct.objects.filter(machine__in=machines).order_by("pk").values_list("act", "user")
+    others += [(_OF_ACT[Act(act)], number) for act, number in acts]
+    rows = Participant.objects.filter(release__in=_of_upload(release)).order_by("pk")
+    named: list[tuple[str, int | None, str]] = list(rows.values_list("part", "user", "mark"))
+    others += [(_OF_PART[Part(part)], number) for part, number, _ in named if number is not None]
     people = User.objects.in_bulk({number for _, number in others})
-    rows = Participant.objects.filter(release__in=_of_upload(release), user=None).order_by("pk")
-    marks = tuple((_OF_PART[Part(part)], mark) for part, mark in rows.values_list("part", "mark"))
+    marks = tuple((_OF_PART[Part(part)], mark) for part, number, mark in named if number is None)
     return Involved(authors, tuple((tie, people[number]) for tie, number in others if number in people), marks)
 
 
@@ -189,35 +200,6 @@ def _of_upload(release: Release) -> ReleaseQuerySet:
     if release.staging_key:
         same |= Q(staging_key=release.staging_key)
     return Release.objects.filter(same)
-
-
-def _who_made(authors: Collection[User]) -> Iterator[tuple[Tie, int]]:
-    """The repository or the rule for which a machine publishes."""
-    numbers = [author.pk for author in authors if author.is_service]
-    for what, tie in (("git_repository", Tie.CONNECTED), ("trusted_publisher", Tie.RULE)):
-        for path in _MAKERS:
-            by = f"{what}__{path}"
-            found = User.objects.filter(pk__in=numbers, **{f"{by}__isnull": False})
-            yield from ((tie, number) for number in found.values_list(by, flat=True).order_by("pk"))
-
-
-def _who_acted(authors: Collection[User]) -> Iterator[tuple[Tie, int]]:
-    rows = MachineAct.objects.filter(machine__in=[author.pk for author in authors if author.is_service])
-    for act, number in rows.order_by("pk").values_list("act", "user"):
-        yield _OF_ACT[Act(act)], number
-
-
-def _who_is_named(release: Release) -> Iterator[tuple[Tie, int]]:
-    rows = Participant.objects.filter(release__in=_of_upload(release), user__isnull=False)
-    for part, number in rows.order_by("pk").values_list("part", "user"):
-        yield _OF_PART[Part(part)], number
-
-
-def _any(conditions: Iterable[Q]) -> Q:
-    found = Q(pk__in=[])
-    for one in conditions:
-        found |= one
-    return found
 
 
 def _of_person(user: User) -> Ties:

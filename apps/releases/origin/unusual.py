@@ -19,11 +19,20 @@ _TAG = "refs/tags/"
 
 def unusual(release: Release) -> list[str]:
     """Empty if nothing is. Compares with the published releases of the same module or provider."""
-    return [*_first_of_all(release), *_many(release)]
+    since = (release.received_at or timezone.now()) - HOUR
+    lately = Release.objects.filter(namespace=release.namespace, received_at__gte=since)
+    if release.received_at is not None:
+        lately = lately.filter(received_at__lte=release.received_at)
+    count = lately.count()
+    many = [f"{count} releases came into {release.namespace.name} within an hour."] if count > MANY else []
+    return [*_first_of_all(release), *many]
 
 
 def _first_of_all(release: Release) -> Iterator[str]:
-    before = _before(release)
+    rows = Release.objects.filter(
+        kind=release.kind, namespace=release.namespace, name=release.name, state=State.PUBLISHED
+    )
+    before = rows.exclude(pk=release.pk).order_by("-published_at", "-pk")
     latest = before.select_related("origin").first()
     if latest is None:
         yield f"This is the first release of {release.address}."
@@ -88,21 +97,3 @@ def _comparable(fact: str, value: str) -> str:
     if fact == "workflow":
         return value.partition("@")[0]
     return _TAG if fact == "ref" and value.startswith(_TAG) else value
-
-
-def _many(release: Release) -> Iterator[str]:
-    since = (release.received_at or timezone.now()) - HOUR
-    lately = Release.objects.filter(namespace=release.namespace, received_at__gte=since)
-    if release.received_at is not None:
-        lately = lately.filter(received_at__lte=release.received_at)
-    count = lately.count()
-    if count > MANY:
-        yield f"{count} releases came into {release.namespace.name} within an hour."
-
-
-def _before(release: Release) -> QuerySet[Release]:
-    """Published ones of the same name, the latest first."""
-    rows = Release.objects.filter(
-        kind=release.kind, namespace=release.namespace, name=release.name, state=State.PUBLISHED
-    )
-    return rows.exclude(pk=release.pk).order_by("-published_at", "-pk")

@@ -62,10 +62,11 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
     known = Approval.objects.filter(release=release).first()
     if known is not None and known.allows(release.digest):
         return
+    needs_two = namespace.approval_needs_two_people or settings.APPROVALS_NEED_TWO_PEOPLE
     now = timezone.now()
     row: dict[str, Any] = {
         "digest": release.digest,
-        "needs_two": _needs_two(namespace) and authors.is_automated(release),
+        "needs_two": needs_two and authors.is_automated(release),
         "asked_at": now,
         "until": now + LIFETIME,
         "decision": Decision.WAITING,
@@ -125,7 +126,8 @@ def approve(*, release: Release, viewer: Viewer, digest: str, has_second_factor:
 
 def decline(*, release: Release, viewer: Viewer, digest: str, reason: str) -> None:
     """Reject the release with a reason, which frees its number. Raises as `approve`, and Invalid without a reason."""
-    said = _clean(reason)
+    # One line, without what does not print, as long as the column.
+    said = "".join(one for one in " ".join(reason.split()) if one.isprintable())[:LONGEST_REASON].rstrip(". ")
     if not said:
         raise Invalid("The reason is missing.", hint="Say what the author should change.")
     row = _decidable(release, viewer, digest, lambda release, viewer, _: authors.bond_of(release, viewer))
@@ -190,11 +192,6 @@ def perhaps_for(viewer: Viewer) -> Q:
     return waiting
 
 
-def _needs_two(namespace: Namespace) -> bool:
-    """For releases from Git or CI."""
-    return namespace.approval_needs_two_people or settings.APPROVALS_NEED_TWO_PEOPLE
-
-
 def _decidable(
     release: Release, viewer: Viewer, digest: str, bond_of: Callable[[Release, Viewer, Approval | None], Bond | None]
 ) -> Approval:
@@ -245,8 +242,3 @@ def _changed(release: Release, row: Approval, digest: str) -> Conflict:
         f"{release} changed in the meantime: its digest is sha256:{row.digest}, and you looked at {digest[:80]!a}.",
         hint="Look at what it contains now, and decide again.",
     )
-
-
-def _clean(reason: str) -> str:
-    """One line, without what does not print, as long as the column."""
-    return "".join(one for one in " ".join(reason.split()) if one.isprintable())[:LONGEST_REASON].rstrip(". ")

@@ -1,6 +1,6 @@
 """Who can decide about a release that awaits approval; why others cannot, in words; and whom these ask."""
 
-from dataclasses import dataclass
+from itertools import islice
 
 from django.db.models import Q, QuerySet
 
@@ -52,15 +52,6 @@ _WHO = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Deciders:
-    """`names` of some who can approve; `are_more` if there are, or may be, others. `missing`: so many too few."""
-
-    names: tuple[str, ...]
-    are_more: bool
-    missing: int
-
-
 def bond_of(release: Release, viewer: Viewer, approval: Approval | None) -> Bond | None:
     """Return why this viewer cannot approve the release, as far as their person matters; None if they can.
 
@@ -90,33 +81,27 @@ def refusal(release: Release, bond: Bond) -> RoleRequired:
 
 
 def whom_to_ask(release: Release) -> str:
-    found, namespace = deciders_of(release), release.namespace
-    if not found.missing:
-        return f"Ask {_listed(found)}."
-    who = f"Two people have to, and only {found.names[0]} can." if found.names else ""
-    owners = gate.owners_of(namespace)
+    """Name some who can approve it; if those are too few, say who can give others the role."""
+    approval, involved = approval_of(release), authors.involved_in(release)
+    needed = 2 if approval is not None and approval.needs_two and approval.first_at is None else 1
+    asked = list(_people_of(release).order_by("username")[: MAX_ASKED + 1])
+    able = (one.shown_name for one in asked[:MAX_ASKED] if _bond(involved, Viewer(one), approval) is None)
+    names = list(islice(able, MAX_NAMED + 1))
+    if len(names) > MAX_NAMED or len(asked) > MAX_ASKED:
+        names = [*names[:MAX_NAMED], "another publisher"]
+    elif len(names) < needed:
+        return _too_few(release, names)
+    return f"Ask {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))}."
+
+
+def _too_few(release: Release, names: list[str]) -> str:
+    who = f"Two people have to, and only {names[0]} can." if names else ""
+    owners = gate.owners_of(release.namespace)
     owner = f"An owner ({', '.join(owners[: gate.MAX_OWNERS_NAMED])})" if owners else "An operator"
-    none = f"No one {'else ' if who else ''}with the role publisher in {namespace} can approve it."
+    none = f"No one {'else ' if who else ''}with the role publisher in {release.namespace} can approve it."
     return " ".join(
         filter(None, (who, none, f"{owner} can give that role to someone who took no part, or ask an operator."))
     )
-
-
-def deciders_of(release: Release) -> Deciders:
-    """Some who can approve it, for a sentence."""
-    approval = approval_of(release)
-    needed = 2 if approval is not None and approval.needs_two and approval.first_at is None else 1
-    asked = list(_people_of(release).order_by("username")[: MAX_ASKED + 1])
-    found: list[str] = []
-    involved = authors.involved_in(release)
-    for one in asked[:MAX_ASKED]:
-        if _bond(involved, Viewer(one), approval) is None:
-            found.append(one.shown_name)
-        if len(found) > MAX_NAMED:
-            break
-    are_more = len(found) > MAX_NAMED or len(asked) > MAX_ASKED
-    missing = 0 if are_more else max(0, needed - len(found))
-    return Deciders(tuple(found[:MAX_NAMED]), are_more, missing)
 
 
 def approvers_of(release: Release) -> set[User]:
@@ -153,8 +138,3 @@ def _people_of(release: Release) -> QuerySet[User]:
     members = Membership.objects.filter(team__in=grants.filter(team__isnull=False).values("team"))
     held = Q(pk__in=grants.filter(user__isnull=False).values("user")) | Q(pk__in=members.values("user"))
     return User.objects.filter(held, is_active=True, is_service=False)
-
-
-def _listed(found: Deciders) -> str:
-    names = [*found.names, *(["another publisher"] if found.are_more else [])]
-    return " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))

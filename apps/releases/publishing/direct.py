@@ -7,7 +7,6 @@ that size and never overwrites one, so what was hashed stays as it was.
 """
 
 import uuid
-from dataclasses import dataclass
 
 from apps.artifacts import chunked
 from apps.blobs import ingest, store
@@ -27,19 +26,16 @@ class NotStored(Conflict):
         super().__init__("Storage does not have this part.", hint="Ask for a link, and send the part there first.")
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    link: store.UploadLink
-    size: int
+def next_part(upload: Upload, *, start: int) -> tuple[store.UploadLink, int] | None:
+    """Return the link for the next part, and its size; None if storage takes nothing from browsers.
 
-
-def next_part(upload: Upload, *, start: int) -> Part | None:
-    """Return the link for the next part; None if storage takes nothing from browsers. Raises WrongOffset."""
+    Raises WrongOffset.
+    """
     if upload.finished_at is not None or start != upload.size:
         raise WrongOffset(upload.size)
     key, size = _next(upload)
     link = store.upload_link(key, size=size)
-    return Part(link, size) if link else None
+    return (link, size) if link else None
 
 
 class InStorage(Incoming):

@@ -4,10 +4,8 @@ A draft is in the state `receiving` and belongs to the person who opened it. Fil
 compared: the same bytes succeed, others raise Conflict.
 """
 
-import hashlib
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,28 +33,13 @@ MAX_FILES = 100
 HANDED_IN = (State.RECEIVED, State.CHECKING, State.SIGNING, State.PUBLISHED)
 
 
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """`created` is False for the person's existing draft or the published version."""
-
-    release: Release
-    created: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Received:
-    """`created` is False if the release had a file of this name, whatever its bytes."""
-
-    file: ReleaseFile
-    created: bool
-
-
 def open_draft(
     *, coordinate: reserving.Coordinate, viewer: Viewer, provenance: dict[str, str], **fields: Any
-) -> Opened:
-    """Reserve the version number for files that follow. Raises Conflict if someone else has it.
+) -> tuple[Release, bool]:
+    """Reserve the version number for files that follow. Return the draft, and whether it is new.
 
-    Returns the person's own release or the published one, too: files are then compared, so that a script may run twice.
+    The person's own release or the published one is not: files are then compared, so that a script may run twice.
+    Raises Conflict if someone else has the number.
     """
     until = timezone.now() + IDLE
     try:
@@ -65,9 +48,9 @@ def open_draft(
         )
     except reserving.VersionTaken as taken:
         require_own(taken.taken_by, viewer)
-        return Opened(taken.taken_by, created=False)
+        return taken.taken_by, False
     fault_point("after:reserve", release)
-    return Opened(release, created=True)
+    return release, True
 
 
 def receive_file(
@@ -79,11 +62,11 @@ def receive_file(
     limit: int,
     setting: str,
     is_stored: bool = True,
-) -> Received:
+) -> tuple[ReleaseFile, bool]:
     """Stage and record one file, replacing one of that name once it is complete. Without `is_stored` only read it.
 
-    Raises Conflict, TooLarge, QuotaFull or Invalid, and the gate's errors if the viewer may no longer publish when the
-    last byte arrives; then the draft stays unchanged.
+    Return the file, and whether it has a new name. Raises Conflict, TooLarge, QuotaFull or Invalid, and the gate's
+    errors if the viewer may no longer publish when the last byte arrives; then the draft stays unchanged.
     """
     require_own(release, viewer)
 
@@ -97,17 +80,23 @@ def receive_file(
         )
 
     if not is_stored:
-        tally = Tally()
-        for chunk in body():
-            tally.update(chunk)
-        return Received(ReleaseFile(release=release, name=name, digest=tally.hexdigest, size=tally.size), created=False)
+        read = Tally.of(body())
+        return ReleaseFile(release=release, name=name, digest=read.hexdigest, size=read.size), False
     known = release.files.filter(name=name).first()
     if release.state != State.RECEIVING:
         if known is None:
             raise Conflict(
                 f"{release} is {release.state}: its files can no longer change, and {name} is not among them."
             )
-        return _compared(release, known, body())
+        database_availability.release_connection()
+        sent = Tally.of(body()).hexdigest
+        if sent != known.digest:
+            found = f"{known.name} as sha256:{known.digest}; you sent sha256:{sent}."
+            raise Conflict(
+                f"{release} is already {release.state} with {found}",
+                hint="A published version never changes: publish your files under another version number.",
+            )
+        return known, False
     key = f"{release.staging_key}.{uuid.uuid4().hex}"
     staged = store.stage(key, body())
     fault_point("after:receive_file", release)
@@ -115,13 +104,13 @@ def receive_file(
         if staged.size == 0:
             raise Invalid(f"{name} is empty.", hint="Send the file itself as the body of the request.")
         database_availability.release_connection()
-        received, superfluous = record_file(release, viewer, name, key, staged)
+        file, is_new, superfluous = record_file(release, viewer, name, key, staged)
     except BaseException:
         store.discard_staged(key)
         raise
     if superfluous:
         store.discard_staged(superfluous)
-    return received
+    return file, is_new
 
 
 def remove_file(*, release: Release, viewer: Viewer, name: str) -> None:
@@ -193,13 +182,15 @@ def renewed_until(release: Release) -> datetime:
     return min(timezone.now() + IDLE, release.created_at + MAX_AGE)
 
 
-def record_file(release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged) -> tuple[Received, str]:
-    """Record a staged file; return it and the staging key that is no longer needed, or the empty string."""
+def record_file(
+    release: Release, viewer: Viewer, name: str, key: str, staged: store.Staged
+) -> tuple[ReleaseFile, bool, str]:
+    """Record a staged file; return it, whether its name is new, and the staging key that is no longer needed or ""."""
     with transaction.atomic():
         renew(release)
         known = release.files.filter(name=name).first()
         if known is not None and known.digest == staged.digest:
-            return Received(known, created=False), key
+            return known, False, key
         if known is None and release.files.count() >= MAX_FILES:
             raise TooLarge(f"{release} already has {MAX_FILES} files, the limit for a release.")
         values = {"staging_key": key, "digest": staged.digest, "size": staged.size}
@@ -208,7 +199,7 @@ def record_file(release: Release, viewer: Viewer, name: str, key: str, staged: s
         quotas.check(release.namespace, more_bytes=total, more_versions=1, newcomer=release)
         recording.contributed(release, viewer)
         _record(Event.RELEASE_FILE_RECEIVED, release, viewer, file)
-    return Received(file, created=created), known.staging_key if known else ""
+    return file, created, known.staging_key if known else ""
 
 
 def _sum_up(release: Release) -> int:
@@ -219,26 +210,6 @@ def _sum_up(release: Release) -> int:
     return total
 
 
-def _compared(release: Release, known: ReleaseFile, chunks: Iterable[bytes]) -> Received:
-    database_availability.release_connection()
-    tally = hashlib.sha256()
-    for chunk in chunks:
-        tally.update(chunk)
-    sent = tally.hexdigest()
-    if sent != known.digest:
-        raise Conflict(
-            f"{release} is already {release.state} with {known.name} as sha256:{known.digest}; you sent sha256:{sent}.",
-            hint="A published version never changes: publish your files under another version number.",
-        )
-    return Received(known, created=False)
-
-
 def _record(kind: Event, release: Release, viewer: Viewer, file: ReleaseFile) -> None:
-    viewer.record(
-        kind,
-        subject=str(release),
-        release=release.pk,
-        file=file.name,
-        digest=file.digest,
-        size=file.size,
-    )
+    facts = {"file": file.name, "digest": file.digest, "size": file.size}
+    viewer.record(kind, subject=str(release), release=release.pk, **facts)

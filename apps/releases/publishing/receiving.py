@@ -1,6 +1,5 @@
 """Receive the bytes of a reserved release: stream them to staging, count and hash them, accept them with their job."""
 
-import hashlib
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
@@ -15,7 +14,7 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs import database_availability, queue
-from apps.lib.digests import counted
+from apps.lib.digests import Tally, counted
 from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas, staging
@@ -145,10 +144,7 @@ def same_bytes(taken: VersionTaken, chunks: Iterable[bytes], *, viewer: Viewer, 
     Raises Conflict with both digests otherwise, and StillArriving while the viewer's own upload is in progress.
     """
     database_availability.release_connection()
-    tally = hashlib.sha256()
-    for chunk in counted(chunks, limit=limit, what="The archive", setting=setting):
-        tally.update(chunk)
-    sent = tally.hexdigest()
+    sent = Tally.of(counted(chunks, limit=limit, what="The archive", setting=setting)).hexdigest
     other = _settled(taken.taken_by)
     if other.state in (State.REJECTED, State.FAILED):
         raise Conflict(f"Another upload of {other} has just finished as {other.state}.", hint="Send yours again.")

@@ -93,6 +93,6 @@ def test_the_signing_role_reseals_and_makes_the_next_key(statement):
     job = Job.objects.get(kind=statement_keys.JOB)
     with role(SIGNING):
         statement_keys.run(Claim(job.pk, job.kind, job.target, 1, 0, exhausted=False))
-        assert [one.problem for one in rewrapping.rewrap_all(also_current=True)] == [None, None]
+        assert [problem for _, problem in rewrapping.rewrap_all(also_current=True)] == [None, None]
     assert StatementKey.objects.filter(retired_at=None).exists()
     assert Release.objects.get().state == "published"

@@ -77,7 +77,9 @@ def exchange(
         count_refusal()
         _record_unverified(token, refused.claim, refused)
         raise
-    now, rules = timezone.now(), _rules_of(token.issuer)
+    # Those that have ended say why nothing fits.
+    rows = TrustedPublisher.objects.filter(issuer=token.issuer).select_related("namespace", "user").order_by("pk")
+    now, rules = timezone.now(), [rule for rule in rows if _counts(rule)]
     try:
         verifying.check_times(token.claims, now=now)
         judged = [_judged(rule, token, now) for rule in rules]
@@ -98,12 +100,6 @@ def exchange(
 
 def _record_unverified(token: Read, claim: str, why: Exception) -> None:
     attempts.refused(claims=token.claims, claim=claim, message=str(why), is_verified=False, near=())
-
-
-def _rules_of(issuer: str) -> list[TrustedPublisher]:
-    """Return the rules of the issuer as far as it is still allowed; those that have ended say why nothing fits."""
-    rows = TrustedPublisher.objects.filter(issuer=issuer).select_related("namespace", "user").order_by("pk")
-    return [rule for rule in rows if _counts(rule)]
 
 
 def _is_named(issuer: str) -> bool:
@@ -239,9 +235,11 @@ def _mint(
         row.pinned, row.pinned_at = {**row.pinned, **pins}, now
     row.last_used_at, row.expires_at = now, None
     row.save(update_fields=["pinned", "pinned_at", "last_used_at", "expires_at"])
+    said: dict[str, Any] = attempts.origin_of(publishers.vendor_of(row), token.claims)
+    words = [row.kind, said.get("repository", ""), f"run {said['run']}" if said.get("run") else ""]
     made, secret = tokens.issue_to_run(
         user=row.user,
-        label=_label(row, token),
+        label=" ".join(filter(None, words))[:80],
         namespace=row.namespace,
         only_name=only_name,
         lifetime=TOKEN_LIFETIME,
@@ -261,9 +259,3 @@ def _claim_once(used: tuple[str, float]) -> None:
         raise ExchangeRefused(
             "jti", "this id token was exchanged before.", hint="Ask for a new id token for each exchange."
         ) from None
-
-
-def _label(rule: TrustedPublisher, token: Read) -> str:
-    said: dict[str, Any] = attempts.origin_of(publishers.vendor_of(rule), token.claims)
-    words = [rule.kind, said.get("repository", ""), f"run {said['run']}" if said.get("run") else ""]
-    return " ".join(filter(None, words))[:80]

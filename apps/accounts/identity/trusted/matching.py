@@ -100,7 +100,11 @@ def is_near(vendor: Vendor, fields: Fields, claims: Claims) -> bool:
 
 def mismatches(vendor: Vendor, issuer: str, fields: Fields, claims: Claims, *, now: datetime) -> Iterator[Mismatch]:
     """Yield what is wrong, the audience and what no rule accepts first. `fields` include pinned ids."""
-    yield from _wrong_audience(vendor, claims)
+    audience = claims.get("aud")
+    if isinstance(audience, list) and len(audience) == 1:
+        audience = audience[0]
+    if audience != audience_of(vendor):
+        yield Mismatch("aud", f"found {_said(claims, 'aud')}, expected {audience_of(vendor)} alone.")
     if vendor.max_age is not None and not now.timestamp() - claims["iat"] < vendor.max_age.total_seconds():
         minutes = vendor.max_age.total_seconds() / 60
         yield Mismatch("iat", f"it is older than {minutes:.0f} minutes, the limit for {vendor.label}.")
@@ -113,14 +117,6 @@ def mismatches(vendor: Vendor, issuer: str, fields: Fields, claims: Claims, *, n
             yield Mismatch(
                 field.claim, f"found {_said(claims, field.claim)}, expected an id to pin. {field.help}".strip()
             )
-
-
-def _wrong_audience(vendor: Vendor, claims: Claims) -> Iterator[Mismatch]:
-    audience = claims.get("aud")
-    if isinstance(audience, list) and len(audience) == 1:
-        audience = audience[0]
-    if audience != audience_of(vendor):
-        yield Mismatch("aud", f"found {_said(claims, 'aud')}, expected {audience_of(vendor)} alone.")
 
 
 def _refused(vendor: Vendor, claims: Claims) -> Iterator[Mismatch]:

@@ -28,7 +28,7 @@ from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import ApiToken, Namespace
 from apps.accounts.rows import TokenExchange, TrustedPublisher
 from apps.audit.kinds import Kind
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, existing
 
 # A rule for an address that does not exist yet, as long as nobody uses it.
 UNUSED_LIFETIME = timedelta(days=30)
@@ -185,9 +185,7 @@ def of(namespace: Namespace) -> QuerySet[TrustedPublisher]:
 def publisher_of(namespace: Namespace, number: int) -> TrustedPublisher:
     """Raises NotFound."""
     found = of(namespace).filter(pk=number).first()
-    if found is None:
-        raise NotFound(f"{namespace} has no such trusted publisher.", hint="See the list of trusted publishers.")
-    return found
+    return existing(found, f"{namespace} has no such trusted publisher.", hint="See the list of trusted publishers.")
 
 
 def recent_exchanges(namespace: Namespace, *, number: int | None = None) -> QuerySet[TokenExchange]:

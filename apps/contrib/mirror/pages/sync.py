@@ -17,7 +17,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.contrib.mirror import sync_requests, syncing, upstreams
 from apps.contrib.mirror.pages.lock import AREA, CLIENTS, COMMON, PlatformsField
 from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
-from apps.lib.errors import NotFound
+from apps.lib.errors import NotFound, existing
 from apps.lib.hcl import texts
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
@@ -141,9 +141,7 @@ def _operator(request: HttpRequest) -> Viewer:
 
 def _run(number: int) -> SyncRun:
     run = SyncRun.objects.select_related("created_by").filter(pk=number).first()
-    if run is None:
-        raise NotFound(f"There is no sync {number}.", hint="Old ones are deleted after 90 days.")
-    return run
+    return existing(run, f"There is no sync {number}.", hint="Old ones are deleted after 90 days.")
 
 
 urlpatterns = [

@@ -24,10 +24,10 @@ class Command(BaseCommand):
         vault.unlock()  # a command of the worker host, as the worker itself
         resealed = failed = 0
         try:
-            for outcome in rewrapping.rewrap_all(also_current=options["all"]):
-                if problem := outcome.problem:
+            for key, problem in rewrapping.rewrap_all(also_current=options["all"]):
+                if problem is not None:
                     failed += 1
-                    self.stderr.write(f"{rewrapping.subject_of(outcome.key)}, {outcome.key}: {problem} {problem.hint}")
+                    self.stderr.write(f"{rewrapping.subject_of(key)}, {key}: {problem} {problem.hint}")
                 else:
                     resealed += 1
             if not failed:
