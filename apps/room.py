@@ -87,6 +87,10 @@ class Room(AppConfig):
     # What people connect to namespaces, and would leave behind there; and the secrets that they know.
     connections: Names = ()
     known_secrets: Names = ()
+    # Kinds of `identity_providers.IdentityProvider`: settings read them, before apps are loaded.
+    identity_providers: Names = ()
+    # Pages at which a sign-in ends: a session that still lacks its second factor reads them.
+    sign_in_routes: tuple[str, ...] = ()
     # Describe what it has in a namespace; end what it has in one that is deleted.
     namespace_contents: Names = ()
     namespace_endings: Names = ()
@@ -122,8 +126,9 @@ class Room(AppConfig):
     def connect(self) -> None:
         """Fill in what a room below asks of this one alone. Called once, when all are loaded."""
 
-    def resolved(self, name: Name) -> Any:
-        return resolve_name(f"{self.name}.{name}")
+    @classmethod
+    def resolved(cls, name: Name) -> Any:
+        return resolve_name(f"{cls.name}.{name}")
 
 
 def rooms(contribution: str = "") -> list[Room]:

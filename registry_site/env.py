@@ -5,7 +5,7 @@
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from importlib.util import find_spec
@@ -21,9 +21,8 @@ from apps.lib.net.addresses import Networks
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
 from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls, trusted_issuers
-from apps.lib.settings_values.openid import Provider
+from apps.lib.settings_values.identity_providers import IdentityProvider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate, variable_of
-from apps.lib.settings_values.saml import SamlProvider
 
 names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
 LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
@@ -193,48 +192,33 @@ def rates() -> dict[str, Rate | None]:
     return found
 
 
-def openid_providers(name: str) -> tuple[Provider, ...]:
-    """Read identity providers: `corp=https://id.example.com` and the variables with more about each."""
-    names = ("CLIENT_IDS", "NAMES", "SCOPES", "GROUPS_CLAIMS", "NEW_ACCOUNTS", "SECOND_FACTORS")
-    more = {part: text(f"LARDER_OIDC_{part}") for part in names}
-    try:
-        return Provider.parse_all(words(name), more, _lines("LARDER_OIDC_SECRETS_FILE"))
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
-
-
-def saml_providers(name: str) -> tuple[SamlProvider, ...]:
-    """Read identity providers: `corp=/etc/larder/corp.xml` and the variables with more about each."""
-    names = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
-    more = {part: text(f"LARDER_SAML_{part}") for part in names}
-    try:
-        found = SamlProvider.parse_all(words(name), more)
-    except Invalid as error:
-        raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
-    missing = [package for package in ("onelogin", "xmlsec", "lxml") if find_spec(package) is None]
-    if found and missing:
-        raise ImproperlyConfigured(
-            f"{name} names {found[0].id}, but a package that SAML needs is not installed: expected python3-saml, "
-            f"xmlsec and lxml, found no {missing[0]}. "
-            "Install them with: pip install --require-hashes -r requirements-extras.txt"
-        )
-    return found
-
-
-def require_different_providers(openid: tuple[Provider, ...], saml: tuple[SamlProvider, ...]) -> None:
+def identity_providers(kinds: Iterable[type[IdentityProvider]]) -> tuple[IdentityProvider, ...]:
+    """Read those of each kind: `LARDER_OIDC_PROVIDERS=corp=https://…` and the variables with more about each."""
+    found: list[IdentityProvider] = []
+    for kind in kinds:
+        names = {part: f"{kind.prefix}_{part}" for part in kind.parts}
+        more = {part: _content_of(name) if part == "SECRETS_FILE" else text(name) for part, name in names.items()}
+        try:
+            found += kind.parse_all(words(f"{kind.prefix}_PROVIDERS"), more)
+        except Invalid as error:
+            raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
     for part in ("id", "issuer"):
-        if twice := {getattr(one, part) for one in openid} & {getattr(one, part) for one in saml}:
-            raise ImproperlyConfigured(
-                f"LARDER_OIDC_PROVIDERS and LARDER_SAML_PROVIDERS both have the {part} {min(twice)}: "
-                "expected different ones."
-            )
+        first: dict[str, IdentityProvider] = {}
+        for one in found:
+            value = getattr(one, part)
+            if (other := first.setdefault(value, one)) is not one:
+                raise ImproperlyConfigured(
+                    f"{other.prefix}_PROVIDERS and {one.prefix}_PROVIDERS both have the {part} {value}: "
+                    "expected different ones."
+                )
+    return tuple(found)
 
 
-def _lines(name: str) -> list[str]:
-    """Read the file that the variable names, without empty lines; none if it is unset."""
+def _content_of(name: str) -> str:
+    """Read the file that the variable names; empty if it is unset."""
     path = text(name)
     try:
-        return [line for part in Path(path).read_text().splitlines() if (line := part.strip())] if path else []
+        return Path(path).read_text() if path else ""
     except (OSError, UnicodeDecodeError) as error:
         raise ImproperlyConfigured(f"{name}={path}: the file cannot be read: {error}") from None
 

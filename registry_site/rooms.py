@@ -2,13 +2,17 @@
 
 from collections.abc import Collection
 from importlib.util import find_spec
+from pkgutil import resolve_name
 
 from django.core.exceptions import ImproperlyConfigured
+
+from apps.lib.settings_values.identity_providers import IdentityProvider
 
 INSTALLED_ROOMS = {
     "mirror": "apps.contrib.mirror.room.Mirror",
     "git": "apps.contrib.git.room.Git",
     "assistants": "apps.contrib.assistants.room.Assistants",
+    "saml": "apps.contrib.saml.room.Saml",
 }
 
 
@@ -21,6 +25,12 @@ def left_out(names: Collection[str]) -> frozenset[str]:
     if unknown := sorted({*names} - INSTALLED_ROOMS.keys()):
         raise ImproperlyConfigured(f"LARDER_WITHOUT={unknown[0]!r}: expected some of {', '.join(INSTALLED_ROOMS)}")
     return frozenset(_package_of(INSTALLED_ROOMS[name]) for name in names)
+
+
+def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityProvider]]:
+    """Return the kinds of those that are not left out: settings are read before Django knows the rooms."""
+    doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
+    return [door.resolved(name) for door in doors for name in door.identity_providers]
 
 
 def _package_of(application: str) -> str:

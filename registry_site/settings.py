@@ -8,6 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.lib.settings_values.identity_providers import IdentityProvider
+from apps.lib.settings_values.openid import Provider as OpenIdProvider
 from registry_site import env, generic_classes, logs, rooms, version
 
 generic_classes.allow_arguments()
@@ -213,18 +215,17 @@ ACCOUNT_FORMS = {
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
 # Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
-OIDC_PROVIDERS = env.openid_providers("LARDER_OIDC_PROVIDERS")
-SAML_PROVIDERS = env.saml_providers("LARDER_SAML_PROVIDERS")
+_kinds: list[type[IdentityProvider]] = [OpenIdProvider, *rooms.identity_providers(ROOMS_LEFT_OUT)]
+IDENTITY_PROVIDERS = env.identity_providers(_kinds)
+IDENTITY_PROVIDER_VARIABLES = " or ".join(f"{kind.prefix}_PROVIDERS" for kind in _kinds)
 APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI
 TRUSTED_ISSUERS = env.issuers("LARDER_TRUSTED_ISSUERS")  # of CI, beside the known ones (docs/trusted-publishing.md)
-env.require_different_providers(OIDC_PROVIDERS, SAML_PROVIDERS)
 SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
-if LOCAL_SIGN_IN != "on" and not (OIDC_PROVIDERS or SAML_PROVIDERS):
+if LOCAL_SIGN_IN != "on" and not IDENTITY_PROVIDERS:
     raise ImproperlyConfigured(
-        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS: "
-        "otherwise no one could sign in."
+        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs {IDENTITY_PROVIDER_VARIABLES}: otherwise no one could sign in."
     )
 # Who needs one: nobody, staff, they and the owners of namespaces, everybody (apps/accounts/identity/second_factor.py).
 SECOND_FACTOR = env.choice("LARDER_SECOND_FACTOR", "off", "staff", "owners", "everyone")

@@ -12,7 +12,6 @@ from django.utils import timezone
 from django.utils.timesince import timesince
 
 from apps.accounts.access import staff_roles
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import GroupMapping, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -68,7 +67,7 @@ def _tls() -> tuple[bool, str]:
 
 
 def _single_sign_on() -> tuple[bool, str]:
-    configured = providers.configured()
+    configured = settings.IDENTITY_PROVIDERS
     if not configured:
         return False, "Accounts are local: deactivate each account when its owner leaves."
     mapped = set(GroupMapping.objects.order_by("issuer").values_list("issuer", flat=True).distinct())
@@ -81,9 +80,9 @@ def _single_sign_on() -> tuple[bool, str]:
 
 
 def _next_for_sign_on() -> str:
-    if providers.configured():
+    if settings.IDENTITY_PROVIDERS:
         return "Add a sign-on group for each team or staff role that people of the provider get."
-    return "Set LARDER_OIDC_PROVIDERS or LARDER_SAML_PROVIDERS, and restart. Then map groups to teams."
+    return f"Set {settings.IDENTITY_PROVIDER_VARIABLES}, and restart. Then map groups to teams."
 
 
 def _key_encryption_key() -> tuple[bool, str]:

@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
+from apps import room
 from apps.accounts.identity import second_factor
 from apps.accounts.models import User
 from apps.http.errors import dialect_at
@@ -232,25 +233,23 @@ class SecondFactorRequired:
     So it reads what is public. Where others are sent to sign in, `errors.sign_in` leads it to the second factor.
     """
 
-    open_to_it = frozenset(
-        (
-            "account_login",
-            "account_logout",
-            "account_reauthenticate",
-            "mfa_authenticate",
-            "portal:second-factor",
-            "portal:recovery-codes",
-            "portal:passkey-add",
-            "portal:passkey-registration",
-            "portal:passkey-request",
-            "portal:sign-on",
-            "portal:sign-on-callback",
-            "portal:saml-finish",
-        )
+    open_to_it: tuple[str, ...] = (
+        "account_login",
+        "account_logout",
+        "account_reauthenticate",
+        "mfa_authenticate",
+        "portal:second-factor",
+        "portal:recovery-codes",
+        "portal:passkey-add",
+        "portal:passkey-registration",
+        "portal:passkey-request",
+        "portal:sign-on",
+        "portal:sign-on-callback",
     )
 
     def __init__(self, get_response: Respond) -> None:
         self.get_response = get_response
+        self.open_to_it += tuple(route for one in room.rooms() for route in one.sign_in_routes)
 
     def __call__(self, request: HttpRequest) -> HttpResponseBase:
         return self.get_response(request)

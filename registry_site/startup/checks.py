@@ -26,14 +26,14 @@ NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshf
 @register()  # at each start as well
 def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     """A misspelt variable changes nothing, and nobody notices."""
-    return [
-        Warning(
-            f"{name} is not a variable of Larder: it changes nothing.",
-            hint=f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable.",
-            id="larder.W030",
-        )
-        for name, nearest in variables.unknown().items()
-    ]
+    found = {}
+    for name, nearest in variables.unknown().items():
+        hint = f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable."
+        found[name] = (f"{name} is not a variable of Larder: it changes nothing.", hint)
+    for name, left_out in variables.of_left_out().items():
+        hint = f"Remove it, or remove {left_out} from LARDER_WITHOUT."
+        found[name] = (f"LARDER_WITHOUT leaves out {left_out}: {name} changes nothing.", hint)
+    return [Warning(message, hint=hint, id="larder.W030") for message, hint in found.values()]
 
 
 @register(Tags.security, deploy=True)

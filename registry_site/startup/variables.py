@@ -3,6 +3,10 @@
 import re
 from difflib import get_close_matches
 
+from django.apps import apps
+from django.conf import settings
+
+from apps.room import Room
 from registry_site import env
 
 PREFIX = "LARDER_"
@@ -13,6 +17,18 @@ OF_OTHERS = re.compile(
     r"LARDER_(?:URL|TOKEN|READ_TOKEN|ID_TOKEN|CA_FILE|WAIT|IMAGE|PYTHON|PASSWORD|DIGEST|REQUIRE|RECORD_EXAMPLES|"
     r"SCHEMATHESIS_EXAMPLES|TEST_.*)"
 )
+
+
+def of_left_out() -> dict[str, str]:
+    """Return those that are set for rooms that LARDER_WITHOUT leaves out, each with the room."""
+    return {
+        name: room.name.rpartition(".")[2]
+        for room in apps.get_app_configs()
+        if isinstance(room, Room) and room.name in settings.ROOMS_LEFT_OUT
+        for kind in room.identity_providers
+        for name in sorted(env.names_set())
+        if name.startswith(f"{room.resolved(kind).prefix}_")
+    }
 
 
 def unknown() -> dict[str, str]:

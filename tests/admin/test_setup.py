@@ -9,7 +9,6 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.accounts.access import staff_roles
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import GroupMapping, Team, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -36,14 +35,14 @@ def test_each_step_leads_to_what_to_do(operator_client):
         assert bool(step["how"]) is not step["is_done"]
 
 
-def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatch):
+def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings):
     settings.SMTP, settings.TLS, settings.PUBLIC_URL = None, "auto", "https://larder.example"
-    monkeypatch.setattr(providers, "configured", list)
+    settings.IDENTITY_PROVIDERS = ()
     assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [False, False, False]
 
     settings.SMTP, settings.TLS = object(), "off"
     acme = SimpleNamespace(name="Acme", issuer="https://id.acme.example", new_accounts="everyone")
-    monkeypatch.setattr(providers, "configured", lambda: [acme])
+    settings.IDENTITY_PROVIDERS = [acme]
     assert [state(name)[0] for name in ("mail", "tls", "single-sign-on")] == [True, True, True]
     assert "Acme" in state("single-sign-on")[1]
 
@@ -51,9 +50,9 @@ def test_mail_tls_and_sign_on_are_what_the_settings_say(db, settings, monkeypatc
     assert state("tls") == (False, "Passwords and tokens are sent unencrypted: http://larder.example.")
 
 
-def test_sign_on_is_done_once_a_group_is_mapped(operator_client, monkeypatch):
+def test_sign_on_is_done_once_a_group_is_mapped(operator_client, settings):
     acme = SimpleNamespace(id="acme", name="Acme", issuer="https://id.acme.example", new_accounts="groups")
-    monkeypatch.setattr(providers, "configured", lambda: [acme])
+    settings.IDENTITY_PROVIDERS = [acme]
     page = operator_client.get(reverse("admin:setup")).text
     assert "Single sign-on: to do" in page
     assert "No group of Acme is mapped" in page

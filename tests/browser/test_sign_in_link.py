@@ -93,13 +93,6 @@ def test_openid_connect(signing_on: Live, page: Page) -> None:
     expect_home_of(page, "ann", signing_on.url)
 
 
-def test_saml(signing_on: Live, page: Page) -> None:
-    follow_the_link(page, signing_on.url)
-    page.get_by_role("button", name="Sign in with Acme ID").click()
-    page.get_by_role("button", name="I am Ann").click()
-    expect_home_of(page, "ann", signing_on.url)
-
-
 def test_a_passkey(signing_on: Live, newcomer: Callable[[str], Page]) -> None:
     page, at = newcomer("paula"), at_localhost(signing_on)
     page.get_by_role("button", name="Add a passkey").click()
@@ -145,7 +138,7 @@ def test_tofu_login_before_and_after(signing_on: Live, page: Page) -> None:
 def test_tofu_login_by_single_sign_on(signing_on: Live, page: Page) -> None:
     authorize = f"{signing_on.url}/oauth/authorize?{urlencode(ASKED)}"
     page.goto(authorize)
-    page.get_by_role("button", name="Sign in with Acme ID").click()
-    page.get_by_role("button", name="I am Ann").click()
+    page.get_by_role("button", name="Sign in with The test provider").click()
+    page.get_by_role("button", name="ann-1").click()
     page.wait_for_url(authorize)
     expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()

@@ -3,14 +3,15 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.openid import Provider, is_safe
+from apps.lib.settings_values.identity_providers import is_safe
+from apps.lib.settings_values.openid import Provider
 from tests.rows import for_each_row
 
 MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
 
 
 def parse(providers, secrets=(), **more):
-    return Provider.parse_all(providers.split(), MORE | more, secrets)
+    return Provider.parse_all(providers.split(), MORE | more | {"SECRETS_FILE": "\n".join(secrets)})
 
 
 def test_two_providers_with_all_that_can_be_said():

@@ -1,6 +1,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import admin, messages
 from django.db.models import OuterRef, Prefetch, Q, QuerySet
 from django.http import HttpRequest
@@ -10,7 +11,6 @@ from apps.accounts.access import connections
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import by_person
 from apps.accounts.admin.roles import leaderless, refuse_machine
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import Grant, GroupMapping, Membership, Team, User
 from apps.accounts.people import group_roles, service_accounts, teams
 from apps.admin_base import Column, LarderAdmin, LarderInline, count_of
@@ -144,7 +144,7 @@ class GroupMappingForm(forms.ModelForm[GroupMapping]):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         if "issuer" in self.fields:  # not on the page that only shows a row
-            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in providers.configured()]
+            named = [(provider.issuer, f"{provider.name} ({provider.id})") for provider in settings.IDENTITY_PROVIDERS]
             self.fields["issuer"].choices = named  # type: ignore[attr-defined]  # of a ChoiceField
 
     def clean(self) -> dict[str, Any]:
@@ -177,7 +177,9 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
         return False
 
     def has_add_permission(self, request: HttpRequest) -> bool:
-        return bool(providers.configured() and request.user.is_active and getattr(request.user, "is_superuser", False))
+        return bool(
+            settings.IDENTITY_PROVIDERS and request.user.is_active and getattr(request.user, "is_superuser", False)
+        )
 
     def has_delete_permission(self, request: HttpRequest, _obj: Any = None) -> bool:
         return bool(request.user.is_active and getattr(request.user, "is_superuser", False))

@@ -53,7 +53,7 @@ def accounts_of(user: User) -> set[int]:
 def marks_of(accounts: Collection[int]) -> set[str]:
     """Return the marks of all identities and addresses of these accounts, now or before.
 
-    A subject that is an address, as many SAML providers send it, counts as that too.
+    A subject that is an address, as many providers send it, counts as that too.
     """
     pairs = set(PastIdentity.objects.filter(user__in=accounts).values_list("provider", "uid"))
     pairs |= set(SocialAccount.objects.filter(user__in=accounts).values_list("provider", "uid"))

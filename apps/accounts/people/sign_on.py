@@ -11,6 +11,7 @@ from typing import Any
 
 from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.models import SocialAccount, SocialLogin
+from django.conf import settings
 from django.contrib.auth.hashers import make_password
 from django.db import IntegrityError, transaction
 from django.http import HttpRequest, HttpResponseRedirect
@@ -19,7 +20,6 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sessions, sign_ins
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.identity.sign_on.adapter import ProviderAdapter
 from apps.accounts.identity.sign_on.providers import Identity
 from apps.accounts.models import GroupMapping, User
@@ -130,7 +130,7 @@ def disconnect(*, user: User, account_id: int, actor: Viewer) -> None:
     row = SocialAccount.objects.filter(user=user, pk=account_id).first()
     if row is None:
         raise NotFound("Your account is not connected to this identity.", hint="The account page lists them.")
-    known = {provider.issuer for provider in providers.configured()}
+    known = {provider.issuer for provider in settings.IDENTITY_PROVIDERS}
     others = SocialAccount.objects.filter(user=user, provider__in=known).exclude(pk=row.pk)
     if not others.exists() and not sign_ins.has_password(user):
         raise Conflict("This is your only way to sign in.", hint="Ask an operator for a password first.")

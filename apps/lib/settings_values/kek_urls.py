@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 from urllib.parse import parse_qsl, urlsplit
 
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.openid import is_safe
+from apps.lib.settings_values.identity_providers import is_safe
 
 FILE = "file:"
 EXAMPLES = "file:, awskms://alias/larder or vault+https://vault.acme.example:8200/transit/keys/larder"

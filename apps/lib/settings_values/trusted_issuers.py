@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.openid import MAX_ISSUER_LENGTH, is_safe
+from apps.lib.settings_values.identity_providers import MAX_ISSUER_LENGTH, is_safe
 
 
 def parse_all(words: Iterable[str]) -> tuple[str, ...]:

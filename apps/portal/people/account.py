@@ -5,6 +5,7 @@ from typing import Any
 
 from allauth.socialaccount.models import SocialAccount
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
@@ -13,7 +14,6 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.identity import second_factor, sessions, sign_ins
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
 from apps.accounts.people import accounts
 from apps.portal.frame.forms import form_page, posted
@@ -68,13 +68,13 @@ def account(request: HttpRequest) -> HttpResponse:
 
 def identities_of(user: User) -> dict[str, Any]:
     """The identities with which the person signs in, and the providers to which the account could be connected."""
-    names = {provider.issuer: provider.name for provider in providers.configured()}
+    names = {provider.issuer: provider.name for provider in settings.IDENTITY_PROVIDERS}
     if not names:
         return {}
     rows = SocialAccount.objects.filter(user=user).order_by("pk")
     identities = [(row, names.get(row.provider, row.provider)) for row in rows]
     connected = {row.provider for row, _ in identities}
-    others = [provider for provider in providers.configured() if provider.issuer not in connected]
+    others = [provider for provider in settings.IDENTITY_PROVIDERS if provider.issuer not in connected]
     return {"identities": identities, "other_providers": others, "has_providers": True}
 
 

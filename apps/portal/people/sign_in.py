@@ -15,9 +15,8 @@ from django.views.decorators.cache import never_cache
 
 from apps.accounts.identity import passkeys, sign_ins
 from apps.accounts.identity import second_factor as factors
-from apps.accounts.identity.sign_on import providers
 from apps.accounts.models import User
-from apps.lib.settings_values.saml import AnyProvider
+from apps.lib.settings_values.identity_providers import IdentityProvider
 from apps.portal.people import second_factor
 
 
@@ -47,7 +46,7 @@ class PasswordChangeForm(forms.ChangePasswordForm):  # type: ignore[misc]  # all
 class LoginView(views.LoginView):  # type: ignore[misc]  # allauth ships no types
     def get_context_data(self, **more: Any) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context_data(**more)
-        return context | {"providers": providers.configured(), "passwords": settings.LOCAL_SIGN_IN}
+        return context | {"providers": settings.IDENTITY_PROVIDERS, "passwords": settings.LOCAL_SIGN_IN}
 
 
 class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # allauth ships no types
@@ -104,12 +103,12 @@ class ReauthenticateView(views.ReauthenticateView):  # type: ignore[misc]  # all
         }
 
 
-def providers_of(request: HttpRequest) -> list[AnyProvider]:
+def providers_of(request: HttpRequest) -> list[IdentityProvider]:
     """Return the providers that the person's account is connected to."""
-    if not providers.configured():
+    if not settings.IDENTITY_PROVIDERS:
         return []
     issuers = set(SocialAccount.objects.filter(user=request.user.pk).values_list("provider", flat=True))
-    return [provider for provider in providers.configured() if provider.issuer in issuers]
+    return [provider for provider in settings.IDENTITY_PROVIDERS if provider.issuer in issuers]
 
 
 def passkey_sign_in(request: HttpRequest) -> HttpResponseBase:

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from datetime import timedelta
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -20,20 +19,17 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
 from apps.accounts.identity import break_glass, sessions, sign_ins
-from apps.accounts.identity.hashed_sessions import SessionStore
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
-from apps.lib.settings_values.saml import AnyProvider
+from apps.lib.settings_values.identity_providers import IdentityProvider
+from apps.lib.settings_values.openid import Provider
 from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
 from apps.portal.frame.page_urls import local_path, see_other
 from apps.portal.frame.reauthentication import person_of
 
-# Of a checked SAML answer, until the browser asks for it.
-CLAIMS_LIFETIME = timedelta(minutes=1)
-_CLAIMS = "saml_claims"
 PROCESSES = ("login", "connect", "confirm")
 Result = TypeVar("Result")
 log = structlog.get_logger("larder.accounts")
@@ -46,7 +42,7 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
     """Answer with a page that leads to the provider: with a redirect, Chromium would hold the provider, and each host
     that it redirects to, against `form-action` of the Content-Security-Policy.
     """
-    ours = providers.provider_named(provider)
+    ours = providers.provider_named(provider, IdentityProvider)
     process = request.POST.get("process", "login")
     if process not in PROCESSES:
         raise Invalid("This form was not created by Larder.", hint="Start again on the sign-in page.")
@@ -73,14 +69,14 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
 def callback(request: HttpRequest, provider: str) -> HttpResponse:
     from apps.accounts.identity.sign_on.openid import Adapter, Callback
 
-    ours = providers.openid_named(provider)
+    ours = providers.provider_named(provider, Provider)
     view = Callback.adapter_view(Adapter(request, ours.id))
     answer = explained(request, ours, lambda: view(request))
     assert isinstance(answer, HttpResponse)  # noqa: S101  # allauth's views return nothing else
     return answer
 
 
-def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]) -> Result | HttpResponse:
+def explained(request: HttpRequest, ours: IdentityProvider, act: Callable[[], Result]) -> Result | HttpResponse:
     """Turn what goes wrong at a provider into a page, an audit row and a log line without values of its answers."""
     import requests
     from allauth.socialaccount.providers.oauth2.client import OAuth2Error
@@ -106,7 +102,7 @@ def explained(request: HttpRequest, ours: AnyProvider, act: Callable[[], Result]
     return refused(request, refusal)
 
 
-def _not_accepted(ours: AnyProvider) -> RegistryError:
+def _not_accepted(ours: IdentityProvider) -> RegistryError:
     return RoleRequired(
         f"Larder rejected the sign-in from {ours.name}.",
         hint="Sign in again. If it fails again, ask an operator to check the log.",
@@ -123,7 +119,7 @@ def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
 
     from apps.accounts.identity.sign_on import openid
 
-    ours = providers.openid_named(provider)
+    ours = providers.provider_named(provider, Provider)
     try:
         claims = openid.logout_claims(ours, request.POST.get("logout_token"))
     except providers.TokenRefused as error:
@@ -169,68 +165,10 @@ def break_glass_link(request: HttpRequest, link: str) -> HttpResponse:
     return response
 
 
-# --- SAML. The provider's page posts its answer from another site, so that the browser sends no session cookie
-# --- (SameSite=Lax). The first view checks the signature and keeps what was said for a minute; the second one, to which
-# --- it leads the browser, has the session, and so knows whether this browser asked for it ---
-
-
-@csrf_exempt
-@login_not_required
-@never_cache
-@require_POST
-def saml_acs(request: HttpRequest, provider: str) -> HttpResponse:
-    """Check the answer, which strangers may send as well; the library keeps nothing of a wrong one."""
-    ours = providers.saml_named(provider)
-    from apps.accounts.identity.sign_on import saml
-
-    claims = explained(request, ours, lambda: saml.claims_of(ours, request.POST.get("SAMLResponse", "")))
-    if isinstance(claims, HttpResponse):
-        return claims
-    kept = SessionStore()
-    kept[_CLAIMS] = {"provider": ours.issuer, "claims": claims}
-    kept.set_expiry(CLAIMS_LIFETIME)
-    kept.save()
-    way = reverse("portal:saml-finish", args=[ours.id])
-    return HttpResponseRedirect(f"{way}?answer={kept.session_key}", status=HTTPStatus.SEE_OTHER)
-
-
-@login_not_required
-@never_cache
-@require_GET
-def saml_finish(request: HttpRequest, provider: str) -> HttpResponse:
-    ours = providers.saml_named(provider)
-    kept = SessionStore(request.GET.get("answer", ""))
-    said = kept.get(_CLAIMS)
-
-    def act() -> HttpResponse:
-        if not said or said["provider"] != ours.issuer:
-            raise Invalid("This sign-in was already used, or took too long.", hint="Start again on the sign-in page.")
-        kept.delete()
-        view: HttpResponse = (
-            sign_on.SignOnAdapter(request).get_provider(request, ours.id).finish(request, said["claims"])
-        )
-        return view
-
-    return explained(request, ours, act)
-
-
-@login_not_required
-@require_GET
-def saml_metadata(_request: HttpRequest, provider: str) -> HttpResponse:
-    """Say to an identity provider who Larder is and where answers go."""
-    ours = providers.saml_named(provider)
-    from apps.accounts.identity.sign_on import saml
-
-    return HttpResponse(saml.own_metadata(ours), content_type="application/samlmetadata+xml")
-
-
 urlpatterns = [
     path("account/sign-on/<slug:provider>/", start, name="sign-on"),
     path("account/sign-on/<slug:provider>/callback", callback, name="sign-on-callback"),
     path("account/sign-on/<slug:provider>/logout", provider_logout, name="sign-on-logout"),
-    path("account/sign-on/<slug:provider>/acs", saml_acs, name="saml-acs"),
-    path("account/sign-on/<slug:provider>/finish", saml_finish, name="saml-finish"),
-    path("account/sign-on/<slug:provider>/metadata", saml_metadata, name="saml-metadata"),
     path("account/identities/<int:account_id>/disconnect", disconnect, name="identity-disconnect"),
     path("account/break-glass/<str:link>", break_glass_link, name="break-glass"),
 ]

@@ -108,7 +108,7 @@ def test_a_passkey_alone_offers_codes_while_there_are_any(bob, browser_of):
 @pytest.fixture
 def ann(acme_id, browser, sign_on, settings):
     """Comes from the provider and has set up an app: a later browser of hers, and the app's secret."""
-    settings.OIDC_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
     acme_id.person |= {"auth_time": int(time.time())}
     client, _ = sign_on()
     secret, _ = set_up(client)
@@ -127,7 +127,7 @@ def test_a_sign_on_counts_only_if_the_provider_asked_for_a_second_factor(ann, ac
 
 def test_a_provider_that_tells_of_no_second_factor_is_not_offered(ann, acme_id, settings):
     client, secret = ann
-    settings.OIDC_PROVIDERS = (acme_id.provider(),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(),)
     asked = client.get(PAGE)
     page = client.get(asked.url).text
     assert ("/account/sign-on/" in page, 'name="code"' in page) == (False, True)
@@ -136,7 +136,7 @@ def test_a_provider_that_tells_of_no_second_factor_is_not_offered(ann, acme_id, 
 
 def test_identities_are_connected_and_disconnected_with_a_factor(acme_id, browser, bob, settings):
     """An identity of the attacker's would confirm for bob, if its provider counts as a second factor."""
-    settings.OIDC_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
     victim = sign_in(browser(), bob)
     secret, _ = set_up(victim)
     client = sign_in(browser(), bob)

@@ -109,16 +109,16 @@ def test_tokens_have_no_session_and_keep_working(bob, tofu, published):
     ids=str,
 )
 def test_a_second_factor_at_the_provider_counts_where_a_setting_says_so(acme_id, sign_on, settings, claims, is_enough):
-    settings.OIDC_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa", "gold"})),)
+    settings.IDENTITY_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa", "gold"})),)
     acme_id.person |= claims
     client, _ = sign_on()
     assert signed_in(client) == is_enough
-    settings.OIDC_PROVIDERS = (acme_id.provider(),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(),)
     assert not signed_in(sign_on()[0]), "without the setting none of them does"
 
 
 def test_a_session_gets_it_by_a_new_sign_in_at_the_provider(acme_id, sign_on, settings):
-    settings.OIDC_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa"})),)
+    settings.IDENTITY_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa"})),)
     client, _ = sign_on()
     assert not signed_in(client)
     acme_id.person |= {"amr": ["mfa"], "auth_time": int(time.time())}

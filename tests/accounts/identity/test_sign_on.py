@@ -1,22 +1,21 @@
-"""Signing in at an identity provider, by either protocol: whose account it is, and what the groups give."""
+"""Signing in at an identity provider: whose account it is, and what the groups give.
 
-from collections.abc import Iterator
+A room that speaks another protocol runs these tests with a `corp` of its own.
+"""
+
 from typing import Any
 
 import pytest
 from allauth.socialaccount.models import SocialAccount
 
-from apps.accounts.identity.sign_on.openid import clear as clear_openid
-from apps.accounts.identity.sign_on.saml import clear as clear_saml
 from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
-from tests.accounts.identity.openid.conftest import begin, browser, viewer_of
+from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, viewer_of
 from tests.accounts.identity.openid.test_sessions import by_password
-from tests.builders import openid, saml
 from tests.pages import text_of
 from tests.rows import for_each_row
 
-__all__ = ["browser"]
+__all__ = ["acme_id", "browser", "key"]
 
 
 class OpenId:
@@ -29,7 +28,7 @@ class OpenId:
         self.allow(new_accounts="everyone")
 
     def allow(self, *, new_accounts: str) -> None:
-        self.settings.OIDC_PROVIDERS = (self.scripted.provider(new_accounts=new_accounts),)
+        self.settings.IDENTITY_PROVIDERS = (self.scripted.provider(new_accounts=new_accounts),)
 
     def says(self, **about: Any) -> None:
         """Of the person, from the next answer on."""
@@ -39,38 +38,9 @@ class OpenId:
         return client.get(self.scripted.consent(url))
 
 
-class Saml(OpenId):
-    words = {"name": "displayName", "email": "email", "username": "uid", "groups": "groups"}
-
-    def allow(self, *, new_accounts: str) -> None:
-        self.settings.SAML_PROVIDERS = (self.scripted.provider(new_accounts=new_accounts),)
-
-    def says(self, **about: Any) -> None:
-        lists = {word: value if isinstance(value, list) else [value] for word, value in about.items()}
-        self.scripted.person |= {self.words[word]: value for word, value in lists.items()}
-
-    def finish(self, client: Any, url: str) -> Any:
-        return saml.post(client, self.scripted.signed(self.scripted.answer(url)))
-
-
-@pytest.fixture(scope="module")
-def keys():
-    return {"openid": openid.Key(), "saml": saml.Key()}
-
-
-@pytest.fixture(params=["openid", "saml"])
-def corp(request, db, keys, settings, tmp_path) -> Iterator[OpenId]:
-    if request.param == "openid":
-        clear_openid()
-        with openid.running(keys["openid"]) as scripted:
-            yield OpenId(scripted, settings, scripted.issuer)
-        clear_openid()
-        return
-    clear_saml()
-    asserting = saml.Scripted(keys["saml"], str(tmp_path / "corp.xml"))
-    (tmp_path / "corp.xml").write_text(asserting.metadata())
-    yield Saml(asserting, settings, saml.ISSUER)
-    clear_saml()
+@pytest.fixture
+def corp(acme_id, settings) -> OpenId:
+    return OpenId(acme_id, settings, acme_id.issuer)
 
 
 @pytest.fixture

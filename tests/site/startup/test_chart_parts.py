@@ -8,8 +8,9 @@ import pytest
 import yaml
 
 from apps.lib.settings_values.kek_urls import VaultAddress
+from apps.lib.settings_values.openid import Provider
 from apps.signing import kms_vault
-from registry_site import env, healthcheck
+from registry_site import env, healthcheck, rooms
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
 from tests.live import CHECKOUT
@@ -141,15 +142,18 @@ def test_without_metrics_no_worker_is_asked() -> None:
 def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -> None:
     documents = example("single-sign-on")
     process(variables(documents)["web"], {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"})
-    corp, partners = env.openid_providers("LARDER_OIDC_PROVIDERS")
-    [hq] = env.saml_providers("LARDER_SAML_PROVIDERS")
+    of_rooms = rooms.identity_providers(frozenset())
+    corp, partners, *others = env.identity_providers([Provider, *of_rooms])
+    assert isinstance(corp, Provider)
+    assert isinstance(partners, Provider)
 
     assert (corp.id, corp.issuer) == ("corp", "https://id.acme.example/realms/acme")
     assert (corp.client_id, corp.secret, corp.name) == ("larder", "a-secret", "Acme ID")
     assert corp.scopes == ("openid", "profile", "groups")
     assert corp.second_factors == {"mfa", "hwk"}
     assert (partners.id, partners.secret, partners.new_accounts) == ("partners", "", "nobody")
-    assert (hq.issuer, hq.name, hq.groups_claim) == ("https://id.acme.example/saml", "Acme HQ", "memberOf")
+    hq = ("https://id.acme.example/saml", "Acme HQ", "memberOf")
+    assert [(one.issuer, one.name, one.groups_claim) for one in others] == [hq] * len(of_rooms)
     assert variables(documents)["web"]["LARDER_LOCAL_SIGN_IN"] == "staff"
 
 

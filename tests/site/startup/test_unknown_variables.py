@@ -13,7 +13,7 @@ from registry_site.operations import doctor
 from registry_site.startup import checks, variables
 from tests import documents
 from tests.house import sources
-from tests.house.test_configuration import documented
+from tests.house.test_configuration import documented, of_what_is_there
 from tests.rows import for_each_row
 
 NAMES = sorted(name for name in documented() if name.startswith("LARDER_"))
@@ -100,7 +100,7 @@ def test_every_other_name_that_is_written_down_is_said_to_be_of_others():
         sources.CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "compose.production.yaml")
     ]
     texts = [path.read_text() for path in paths if path.suffix not in (".png", ".webp", ".pyc", ".woff2")]
-    found = {name for text in texts for name in NAMED.findall(text)}
+    found = of_what_is_there(name for text in texts for name in NAMED.findall(text))
     assert len(found) > 100
     # Beginnings of names, which templates and sentences have.
     beginnings = {name for name in found if any(other.startswith(f"{name}_") for other in NAMES)}

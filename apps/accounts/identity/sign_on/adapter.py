@@ -1,8 +1,9 @@
 """allauth's adapter with the providers of the settings alone. `people.sign_on` has the one of SOCIALACCOUNT_ADAPTER.
 
-The protocols' modules, which import requests, PyJWT, lxml and xmlsec, are loaded with the first sign-on.
+The protocols' modules, which import requests, PyJWT or a reader of XML, are loaded with the first sign-on.
 """
 
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
@@ -12,12 +13,10 @@ from django.http import HttpRequest
 
 from apps.accounts.identity.sign_on import providers
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.saml import SamlProvider
+from apps.lib.settings_values.identity_providers import IdentityProvider
 
 if TYPE_CHECKING:
     from apps.accounts.identity.sign_on.fetching import Session
-    from apps.accounts.identity.sign_on.openid import LarderProvider
-    from apps.accounts.identity.sign_on.saml import LarderSamlProvider
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -26,27 +25,16 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # all
         request: HttpRequest,
         provider: str,
         client_id: str | None = None,  # noqa: ARG002  # allauth names it
-    ) -> "LarderProvider | LarderSamlProvider":
-        ours = providers.provider_named(provider)
-        if isinstance(ours, SamlProvider):
-            from apps.accounts.identity.sign_on.saml import LarderSamlProvider
-
-            app = SocialApp(provider="saml", provider_id=ours.id, name=ours.name, settings={"provider": ours})
-            return LarderSamlProvider(request, app=app)
-        from apps.accounts.identity.sign_on.openid import LarderProvider
-
-        app = SocialApp(
-            provider=LarderProvider.id,
-            provider_id=ours.id,
-            name=ours.name,
-            client_id=ours.client_id,
-            secret=ours.secret,
-            settings={"provider": ours, "oauth_pkce_enabled": True, "server_url": ours.discovery_url},
-        )
-        return LarderProvider(request, app=app)
+    ) -> Any:
+        """Return a `providers.OfSettings`, which is a provider of allauth as well."""
+        ours = providers.provider_named(provider, IdentityProvider)
+        flow = resolve_name(ours.flow)
+        app = SocialApp(provider=flow.id, provider_id=ours.id, name=ours.name, **flow.app_fields(ours))
+        return flow(request, app=app)
 
     def get_app(self, request: HttpRequest, provider: str, client_id: str | None = None) -> SocialApp:
-        return self.get_provider(request, provider, client_id).app
+        app: SocialApp = self.get_provider(request, provider, client_id).app
+        return app
 
     def list_apps(self, *_: Any, **__: Any) -> list[SocialApp]:
         return []  # what allauth lists is for its own pages and tables, of which none is used

@@ -24,7 +24,7 @@ from requests.utils import get_encoding_from_headers
 
 from apps.lib.net import addresses, outgoing
 from apps.lib.process import outside
-from apps.lib.settings_values.saml import AnyProvider
+from apps.lib.settings_values.identity_providers import IdentityProvider
 
 MAX_SECONDS = 5.0
 MAX_BYTES = 1024 * 1024
@@ -34,7 +34,7 @@ MIN_REFRESH_SECONDS = 60.0
 # After a failure everyone else fails at once for so long: each would keep a thread until the time is over.
 FAILURE_SECONDS = 10.0
 
-Asked = TypeVar("Asked", bound=AnyProvider)
+Asked = TypeVar("Asked", bound=IdentityProvider)
 Value = TypeVar("Value")
 log = structlog.get_logger("larder.accounts")
 

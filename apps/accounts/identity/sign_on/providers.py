@@ -1,20 +1,20 @@
-"""The identity providers of the settings, and what they say of a person, by either protocol."""
+"""The identity providers of the settings, and what they say of a person, by whatever protocol."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from allauth.socialaccount.models import SocialApp
 from django.conf import settings
+from django.http import HttpRequest
 
 from apps.lib.errors import Invalid, NotFound
-from apps.lib.settings_values.openid import Provider
-from apps.lib.settings_values.saml import AnyProvider, SamlProvider
+from apps.lib.settings_values.identity_providers import IdentityProvider
 
 MAX_GROUPS = 5000
 MAX_SUBJECT_LENGTH = 191  # the column of allauth's accounts
 
-Kind = TypeVar("Kind", Provider, SamlProvider, AnyProvider)
+Kind = TypeVar("Kind", bound=IdentityProvider)
 
 
 class TokenRefused(Exception):
@@ -29,7 +29,7 @@ class Cancelled(Exception):
 class Identity:
     """What a provider says of a person, checked."""
 
-    provider: AnyProvider
+    provider: IdentityProvider
     subject: str
     groups: frozenset[str]
     wished_name: str = ""
@@ -37,9 +37,18 @@ class Identity:
 
 
 class OfSettings:
-    """What both kinds of allauth's providers do otherwise here: nothing is stored or found by an address."""
+    """Differs from allauth's providers, of each kind: nothing is stored or found by an address."""
 
     app: SocialApp
+
+    @classmethod
+    def app_fields(cls, ours: IdentityProvider) -> dict[str, Any]:
+        """Return what allauth reads of its table for others."""
+        return {"settings": {"provider": ours}}
+
+    def start_sign_on(self, request: HttpRequest, *, process: str, after: str) -> str:
+        """Return the address of the provider's sign-in page, and remember the attempt in the session."""
+        raise NotImplementedError
 
     @property
     def ours(self) -> Any:
@@ -66,30 +75,12 @@ class OfSettings:
         return []  # no account is found by an address
 
 
-def configured() -> tuple[AnyProvider, ...]:
-    return (*settings.OIDC_PROVIDERS, *settings.SAML_PROVIDERS)
-
-
-def provider_named(name: str) -> AnyProvider:
+def provider_named(name: str, kind: type[Kind]) -> Kind:
     """Raises NotFound."""
-    return _named(name, configured())
-
-
-def openid_named(name: str) -> Provider:
-    """Raises NotFound."""
-    return _named(name, settings.OIDC_PROVIDERS)
-
-
-def saml_named(name: str) -> SamlProvider:
-    """Raises NotFound."""
-    return _named(name, settings.SAML_PROVIDERS)
-
-
-def _named(name: str, among: Sequence[Kind]) -> Kind:
-    found = next((one for one in among if name in (one.id, one.issuer)), None)
-    if found is None:
-        raise NotFound("There is no such identity provider.", hint="The sign-in page lists the existing ones.")
-    return found
+    for one in settings.IDENTITY_PROVIDERS:
+        if isinstance(one, kind) and name in (one.id, one.issuer):
+            return one
+    raise NotFound("There is no such identity provider.", hint="The sign-in page lists the existing ones.")
 
 
 def not_begun_here() -> Invalid:
@@ -99,7 +90,7 @@ def not_begun_here() -> Invalid:
     )
 
 
-def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
+def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Identity:
     """Read the claims of an id token, or what an assertion says under the same names.
 
     Raises Invalid if the groups are not all there or are no list.
@@ -116,7 +107,7 @@ def identity_of(provider: AnyProvider, claims: Mapping[str, Any]) -> Identity:
     if not isinstance(groups, list) or len(groups) > MAX_GROUPS or not all(isinstance(one, str) for one in groups):
         raise Invalid(
             f"The claim {claim} of {provider.name} is not a list of groups.",
-            hint="LARDER_OIDC_GROUPS_CLAIMS or LARDER_SAML_GROUPS_ATTRIBUTES names it.",
+            hint=f"{provider.prefix}_{provider.groups_part} names it.",
         )
     names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]
     return Identity(

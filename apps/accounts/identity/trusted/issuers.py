@@ -9,7 +9,7 @@ from apps.accounts.identity.trusted.declarations import Vendor
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.lib.errors import Invalid
 from apps.lib.net.addresses import ANYWHERE, MAX_URL_CHARACTERS, Networks
-from apps.lib.settings_values.openid import is_safe
+from apps.lib.settings_values.identity_providers import is_safe
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ def acme_id(db, key, settings):
     """An identity provider that the settings name `corp`."""
     clear()
     with openid.running(key) as scripted:
-        settings.OIDC_PROVIDERS = (scripted.provider(),)
+        settings.IDENTITY_PROVIDERS = (scripted.provider(),)
         yield scripted
     clear()
 

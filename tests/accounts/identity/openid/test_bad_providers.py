@@ -150,7 +150,7 @@ def test_a_second_browser_cannot_finish_the_sign_on_of_the_first(acme_id, browse
 
 def test_the_state_of_one_provider_does_not_count_at_another(acme_id, browser, settings, key):
     with openid.running(key) as other:
-        settings.OIDC_PROVIDERS = (acme_id.provider(), other.provider("other"))
+        settings.IDENTITY_PROVIDERS = (acme_id.provider(), other.provider("other"))
         client = browser()
         way = acme_id.consent(begin(client)).replace("/corp/", "/other/")
         assert client.get(way).status_code == 400
@@ -242,7 +242,7 @@ def test_a_redirect_is_not_followed_even_to_the_right_answer(acme_id, browser, p
 
 
 def test_a_provider_that_is_away_is_said_on_the_page(acme_id, browser, settings):
-    settings.OIDC_PROVIDERS = (acme_id.provider(issuer="http://127.0.0.1:1"),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(issuer="http://127.0.0.1:1"),)
     client = browser()
     failed(client.post("/account/sign-on/corp/"), client, 503)
 

@@ -19,7 +19,7 @@ def test_a_provider_that_hangs_is_asked_once_for_many_who_wait(acme_id, monkeypa
     """Each of them would keep a thread until the time is over, one after the other."""
     monkeypatch.setattr(fetching, "MAX_SECONDS", 1.0)
     acme_id.slow.add(PATHS[0])
-    provider, began, refused = settings.OIDC_PROVIDERS[0], time.monotonic(), []
+    provider, began, refused = settings.IDENTITY_PROVIDERS[0], time.monotonic(), []
     places = outside.Places(4)
 
     def ask():

@@ -54,7 +54,7 @@ def test_user_names_fit_whatever_the_provider_says(sign_on, acme_id, wished, nam
 def test_another_issuer_under_the_same_name_is_another_person(sign_on, acme_id, key, settings):
     first, _ = sign_on()
     with openid.running(key) as other:
-        settings.OIDC_PROVIDERS = (other.provider(),)
+        settings.IDENTITY_PROVIDERS = (other.provider(),)
         client, _ = sign_on()  # begins at `other`; its code is unknown there
         assert viewer_of(client) is None
         url = begin(client)

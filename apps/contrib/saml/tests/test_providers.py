@@ -2,8 +2,10 @@
 
 import pytest
 
+from apps.contrib.saml.providers import SamlProvider
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.saml import SamlProvider
+from registry_site.rooms import left_out
+from registry_site.startup import checks
 from tests.rows import for_each_row
 
 PARTS = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
@@ -54,3 +56,12 @@ def test_two_providers_with_all_that_can_be_said(tmp_path):
 def test_what_cannot_be_meant_is_refused(providers, more, said):
     with pytest.raises(Invalid, match=said):
         parse(providers, **more)
+
+
+def test_a_variable_that_is_set_while_the_room_is_left_out_is_named(settings, monkeypatch):
+    settings.ROOMS_LEFT_OUT = left_out(["saml"])
+    monkeypatch.setenv("LARDER_SAML_PROVIDERS", URL)
+
+    [warning] = [one for one in checks.variables_are_known(None) if "LARDER_SAML" in one.msg]
+    assert warning.msg == "LARDER_WITHOUT leaves out saml: LARDER_SAML_PROVIDERS changes nothing."
+    assert warning.hint == "Remove it, or remove saml from LARDER_WITHOUT."

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.x509.oid import NameOID
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
-from apps.lib.settings_values.saml import SamlProvider
+from apps.contrib.saml.providers import SamlProvider
 
 ISSUER = "https://saml.acme.example/idp"
 SIGN_IN = "https://saml.acme.example/sign-in"

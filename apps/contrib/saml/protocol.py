@@ -28,8 +28,8 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 from apps.accounts.identity.sign_on import fetching, providers
 from apps.accounts.identity.sign_on.fetching import Remembered
 from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
-from apps.lib.settings_values.openid import is_safe
-from apps.lib.settings_values.saml import SamlProvider
+from apps.contrib.saml.providers import SamlProvider
+from apps.lib.settings_values.identity_providers import is_safe
 
 MAX_BYTES = 512 * 1024
 # The names under which providers send what an id token calls otherwise.
@@ -75,7 +75,6 @@ _DECLARATION = re.compile(
 
 class LarderSamlProvider(providers.OfSettings, SAMLProvider):  # type: ignore[misc]  # allauth ships no types
     def start_sign_on(self, request: HttpRequest, *, process: str, after: str) -> str:
-        """Return the address of the provider's sign-in page, and remember the attempt in the session."""
         auth = OneLogin_Saml2_Auth(request_data(self.ours), settings_for(self.ours))
         url = auth.login(return_to="", force_authn=process != "login")
         self.stash_redirect_state(

@@ -15,11 +15,11 @@ from apps.accounts.identity import sign_ins
 from apps.accounts.identity.sign_on import fetching
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
+from apps.contrib.saml.tests import scripted as saml
 from apps.lib.settings_values.rates import Rate
 from tests.accounts.identity.openid.conftest import begin
 from tests.accounts.identity.openid.test_bad_providers import failed
 from tests.accounts.identity.test_second_factor import signed_in
-from tests.builders import saml
 
 replace = dataclasses.replace
 EMAIL = "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress"
@@ -182,7 +182,7 @@ def test_an_answer_and_the_way_back_count_once(acme_id, browser):
 
 def test_an_answer_for_one_provider_does_not_sign_in_at_another(acme_id, browser, settings):
     other = acme_id.provider("other", issuer="https://other.example/idp")
-    settings.SAML_PROVIDERS = (*settings.SAML_PROVIDERS, other)
+    settings.IDENTITY_PROVIDERS = (*settings.IDENTITY_PROVIDERS, other)
     client = browser()
     xml = acme_id.signed(acme_id.answer(begin(client)))
     way = client.post("/account/sign-on/corp/acs", saml.form(xml)).url

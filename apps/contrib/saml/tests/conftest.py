@@ -1,10 +1,11 @@
 import pytest
 
-from apps.accounts.identity.sign_on.saml import clear
+from apps.contrib.saml.protocol import clear
+from apps.contrib.saml.tests import scripted as saml
+from tests.accounts.conftest import event_kinds
 from tests.accounts.identity.openid.conftest import begin, browser
-from tests.builders import saml
 
-__all__ = ["browser"]
+__all__ = ["browser", "event_kinds"]
 
 
 @pytest.fixture(scope="package")
@@ -19,7 +20,7 @@ def acme_id(db, key, settings, tmp_path):
     source = tmp_path / "corp.xml"
     scripted = saml.Scripted(key, str(source))
     source.write_text(scripted.metadata())
-    settings.SAML_PROVIDERS = (scripted.provider(),)
+    settings.IDENTITY_PROVIDERS = (scripted.provider(),)
     yield scripted
     clear()
 

@@ -1,18 +1,39 @@
-"""Signing in with SAML: what only this protocol has. For the rest see ../test_sign_on.py."""
+"""Signing in with SAML: what only this protocol has, and the accounts and groups of every protocol."""
 
 import os
 import subprocess
 import sys
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
 from django.conf import settings as real
 
 from apps.accounts.models import GroupMapping
+from apps.contrib.saml.tests import scripted as saml
+from tests.accounts.identity import test_sign_on as every_protocol
 from tests.accounts.identity.openid.conftest import begin, viewer_of
-from tests.builders import saml
 
 ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
+
+# The tests of accounts and groups, with `corp` below.
+globals().update({name: test for name, test in vars(every_protocol).items() if name.startswith("test_")})
+
+
+class Saml(every_protocol.OpenId):
+    words = {"name": "displayName", "email": "email", "username": "uid", "groups": "groups"}
+
+    def says(self, **about: Any) -> None:
+        lists = {word: value if isinstance(value, list) else [value] for word, value in about.items()}
+        self.scripted.person |= {self.words[word]: value for word, value in lists.items()}
+
+    def finish(self, client: Any, url: str) -> Any:
+        return saml.post(client, self.scripted.signed(self.scripted.answer(url)))
+
+
+@pytest.fixture
+def corp(acme_id, settings) -> Saml:
+    return Saml(acme_id, settings, saml.ISSUER)
 
 
 def test_the_request_asks_for_a_persistent_name_and_an_answer_by_post(acme_id, browser):
@@ -53,7 +74,7 @@ def test_a_context_that_the_settings_name_is_a_second_factor(sign_on, acme_id, s
     settings.SECOND_FACTOR = "everyone"
     client, _ = sign_on()
     assert viewer_of(client) is None
-    settings.SAML_PROVIDERS = (acme_id.provider(second_factors=frozenset({"urn:mfa"})),)
+    settings.IDENTITY_PROVIDERS = (acme_id.provider(second_factors=frozenset({"urn:mfa"})),)
     acme_id.changes["context"] = "urn:mfa"
     client, _ = sign_on()
     assert viewer_of(client) is not None
