@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
+from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import durable, metrics
 
 BATCH_SIZE = 500
@@ -57,10 +58,10 @@ def record_head() -> None:
         if (path := file()) is not None:
             _append(path, line)
         else:
-            answer = outgoing.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
+            answer = fetching.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
             if not answer.is_success:
-                raise outgoing.NotAnswered(f"the answer was {answer.status}")
-    except (OSError, outgoing.NotAnswered) as failure:
+                raise NotAnswered(f"the answer was {answer.status}")
+    except (OSError, NotAnswered) as failure:
         error = f"{path}: {failure.strerror}" if isinstance(failure, OSError) else str(failure)
         metrics.audit_heads.labels("failed").inc()
         log.warning("audit_head_not_recorded", error=error, head=head.head)

@@ -17,7 +17,8 @@ from apps.accounts.identity import sealing
 from apps.jobs.models import claimed
 from apps.jobs.threads import Threads
 from apps.lib.errors import RegistryError
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
+from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import metrics
 from apps.notify import webhooks
 from apps.notify.mail import mailing
@@ -97,8 +98,8 @@ def _attempt(delivery: Delivery) -> bool:
             delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, webhooks.PURPOSE) for one in sealed]
         )
         kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
-        said = outgoing.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
-    except outgoing.NotAnswered as failure:
+        said = fetching.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
+    except NotAnswered as failure:
         error = str(failure)
     except RegistryError as failure:  # the secret cannot be read
         error = str(failure)

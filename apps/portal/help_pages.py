@@ -28,9 +28,10 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.tokens import TokenRefused
 from apps.accounts.models import ApiToken, Role
 from apps.lib.addresses import ModuleAddress
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.hostnames import as_written
+from apps.lib.net.outgoing import NOT_TRUSTED, NotAnswered
 from apps.modules.models import ModuleVersion
 from apps.portal.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
 from apps.releases.models import Kind, SearchDoc
@@ -194,20 +195,16 @@ class DiscoveryCheck:
         url = settings.PUBLIC_URL + reverse("protocol:discovery")
         try:
             status, kind, body = _get(url)
-        except outgoing.NotTrusted as error:
-            return Outcome(
-                is_good=False,
-                title="The certificate is not trusted here",
-                text=f"Requesting {url} failed on Larder's machine: {error}. Clients on machines that do not trust the "
-                "authority fail too.",
+        except NotAnswered as error:
+            is_untrusted = error.code == NOT_TRUSTED
+            title = "The certificate is not trusted here" if is_untrusted else "Larder cannot reach its own address"
+            more = (
+                "Clients on machines that do not trust the authority fail too."
+                if is_untrusted
+                else "The cause may be only the server's network: run the command below on the client's machine."
             )
-        except outgoing.NotAnswered as error:
-            return Outcome(
-                is_good=False,
-                title="Larder cannot reach its own address",
-                text=f"Requesting {url} failed on Larder's machine: {error}. The cause may be only the server's "
-                "network: run the command below on the client's machine.",
-            )
+            text = f"Requesting {url} failed on Larder's machine: {error}. {more}"
+            return Outcome(is_good=False, title=title, text=text)
         return _judged(url, status, kind, body)
 
 
@@ -217,15 +214,9 @@ def _get(url: str) -> tuple[int, str, bytes]:
     if authority := client_setup.own_authority():
         trust.load_verify_locations(cadata=authority["pem"])
     headers = {"Accept": "application/json", "User-Agent": "Larder"}
-    answer = outgoing.exchange(
-        "GET",
-        urlsplit(url),
-        body=None,
-        headers=headers,
-        allowed=ANYWHERE,
-        seconds=MAX_SECONDS,
-        max_bytes=MAX_BYTES,
-        trusted=trust,
+    route = fetching.Route(trust, ANYWHERE)
+    answer = fetching.exchange(
+        "GET", urlsplit(url), headers=headers, route=route, seconds=MAX_SECONDS, max_bytes=MAX_BYTES
     )
     return answer.status, answer.headers.get_content_type(), answer.body
 

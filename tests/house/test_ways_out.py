@@ -10,7 +10,7 @@ import pytest
 
 from apps.blobs.backends.s3 import open_backend
 from apps.jobs import database_availability
-from apps.lib.net import fetching, outgoing
+from apps.lib.net import fetching
 from apps.lib.process import outside
 from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress
 from apps.notify.mail import letters, mailing
@@ -29,7 +29,7 @@ NOWHERE = f"http://127.0.0.1:{free_port()}"
 
 
 def exchange() -> None:
-    outgoing.exchange("GET", urlsplit(NOWHERE), body=None, headers={}, allowed=(), seconds=1, max_bytes=1)
+    fetching.exchange("GET", urlsplit(NOWHERE), headers={}, route=fetching.Route(), seconds=1, max_bytes=1)
 
 
 def fetch() -> None:

@@ -12,7 +12,7 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
 from apps.notify import outbox, sending, webhooks
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.notify.tasks import prune, run
@@ -151,7 +151,7 @@ def test_a_success_after_failures_clears_them(hooked):
 
 
 def test_a_receiver_that_is_away_delays_no_other(hooked, monkeypatch):
-    monkeypatch.setattr(outgoing, "MAX_SECONDS", 0.3)
+    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.3)
     _, _, hangs = hooked()
     hangs.answer = lambda _: hangs.over.wait()
     _, _, there = hooked()

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.people import invitations
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
 from apps.notify import outbox, sending, webhooks
 from apps.notify.mail import letters, mailing
 from apps.notify.models import Delivery, Letter, LetterState, State
@@ -43,7 +43,7 @@ def test_kills_are_no_attempts_of_a_webhook(hooked, kill, settings):
     assert rows.get().attempts == 1, "one that failed is"
     rows.update(next_at=timezone.now())
     for number in range(kills):
-        kill(outgoing, "post", lambda: sending.send_of(hook.pk), rows)
+        kill(fetching, "post", lambda: sending.send_of(hook.pk), rows)
         assert (rows.get().attempts, rows.get().lapses) == (2, number)
     sending.send_of(hook.pk)
 
@@ -61,7 +61,7 @@ def test_a_delivery_that_kills_each_worker_ends_and_can_be_sent_again(hooked, ki
     outbox.dispatch()
     rows = Delivery.objects.all()
     for _ in range(3):
-        kill(outgoing, "post", lambda: sending.send_of(hook.pk), rows)
+        kill(fetching, "post", lambda: sending.send_of(hook.pk), rows)
     sending.send_of(hook.pk)
 
     delivery = rows.get()

@@ -2,15 +2,17 @@
 
 import datetime as dt
 import threading
+import time
 from ipaddress import ip_network
 from urllib.parse import urlsplit
 
 import pytest
 import requests
 
-from apps.accounts.identity.sign_on import fetching
+from apps.accounts.identity.sign_on import fetching as sign_on
 from apps.lib.errors import Invalid
-from apps.lib.net import addresses, outgoing
+from apps.lib.net import addresses, fetching
+from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import outside
 from tests.builders import tls
 from tests.notify.receiver import says
@@ -22,13 +24,13 @@ NAME = "hooks.acme.example"
 
 
 def post(url, allowed=LOOPBACK, **headers):
-    return outgoing.post(url, body=b"{}", headers=headers, allowed=allowed)
+    return fetching.post(url, body=b"{}", headers=headers, allowed=allowed)
 
 
 def test_one_bad_address_among_good_ones_refuses_them_all(resolved, no_connection):
     resolved(["203.0.114.7", "10.0.0.1"])
 
-    with pytest.raises(outgoing.NotAnswered, match="may not call"):
+    with pytest.raises(NotAnswered, match="may not call"):
         post(f"https://{NAME}/", allowed=())
 
 
@@ -36,7 +38,7 @@ def test_one_bad_address_among_good_ones_refuses_them_all(resolved, no_connectio
 def test_public_addresses_are_called_by_https_on_its_port_alone(url, resolved, no_connection):
     resolved(["203.0.114.7"])
 
-    with pytest.raises(outgoing.NotAnswered, match="may not call"):
+    with pytest.raises(NotAnswered, match="may not call"):
         post(url, allowed=())
 
 
@@ -65,7 +67,7 @@ def test_what_is_no_url_is_refused(url):
 
 @for_each_row("name", ["127.1", "2130706433", "0x7f.1", "localhost"])
 def test_other_notations_of_an_address_lead_nowhere(name):
-    with pytest.raises(outgoing.NotAnswered, match=r"may not call|resolved"):
+    with pytest.raises(NotAnswered, match=r"may not call|resolved"):
         post(f"https://{name}/", allowed=())
 
 
@@ -105,12 +107,12 @@ def test_an_endless_answer_is_read_in_part(receiver):
     answer = post(receiver(gigabyte).url)
 
     assert answer.is_success
-    assert answer.text == "x" * outgoing.MAX_ANSWER_BYTES
+    assert answer.text == "x" * fetching.MAX_ANSWER_BYTES
 
 
 @for_each_row("first", [b"", b"HTTP/1.1 ", b"HTTP/1.1 200 OK\r\nX-Long: "])
 def test_a_receiver_that_hangs_or_drips_is_cut_off(first, receiver, monkeypatch):
-    monkeypatch.setattr(outgoing, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.4)
 
     def slow(handler):
         handler.wfile.write(first)
@@ -119,12 +121,14 @@ def test_a_receiver_that_hangs_or_drips_is_cut_off(first, receiver, monkeypatch)
                 handler.wfile.write(b"1")
 
     there = receiver(slow)
-    with pytest.raises(outgoing.NotAnswered, match="no answer within"):
-        post(there.url)  # without a deadline it would never end
+    began = time.monotonic()
+    with pytest.raises(NotAnswered, match="no answer within"):
+        post(there.url)
+    assert time.monotonic() - began < 5
 
 
 def test_a_body_that_drips_costs_no_more_than_the_time_and_is_delivered(receiver, monkeypatch):
-    monkeypatch.setattr(outgoing, "MAX_SECONDS", 0.4)
+    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.4)
 
     def slow(handler):
         handler.send_response(200)
@@ -140,7 +144,7 @@ def test_a_body_that_drips_costs_no_more_than_the_time_and_is_delivered(receiver
 def test_what_does_not_speak_http_is_a_failure(receiver):
     there = receiver(lambda handler: handler.wfile.write(b"220 mail.acme.example ESMTP\r\n"))
 
-    with pytest.raises(outgoing.NotAnswered, match="the connection failed: BadStatusLine"):
+    with pytest.raises(NotAnswered, match="the connection failed: BadStatusLine"):
         post(there.url)
 
 
@@ -151,9 +155,9 @@ def authority(tmp_path, monkeypatch):
     file = tmp_path / "ca.pem"
     file.write_bytes(made.pem)
     monkeypatch.setenv("SSL_CERT_FILE", str(file))
-    outgoing._context.cache_clear()
+    fetching.trusting.cache_clear()
     yield made
-    outgoing._context.cache_clear()
+    fetching.trusting.cache_clear()
 
 
 @pytest.fixture
@@ -188,19 +192,19 @@ def test_a_certificate_with_a_fault_is_refused(fault, told, authority, tls_recei
     more = {"signs itself": {"key": signer.key}, "expired": {"lifetime": -dt.timedelta(minutes=1)}}.get(fault, {})
     there = tls_receiver(signer, **more)
     name = "other.acme.example" if fault == "another name" else NAME
-    with pytest.raises(outgoing.NotAnswered, match=f"certificate is not trusted.*{told}"):
+    with pytest.raises(NotAnswered, match=f"certificate is not trusted.*{told}"):
         post(f"https://{name}:{there.port}/")
     assert there.received == []
 
 
 def test_a_token_endpoint_needs_a_trusted_certificate_too(authority, tls_receiver):
-    fetching._trusted.cache_clear()
+    sign_on._trusted.cache_clear()
     trusted = tls_receiver(authority)
-    answer = fetching.Session().post(f"https://{NAME}:{trusted.port}/token", data={"code": "a b"})
+    answer = sign_on.Session().post(f"https://{NAME}:{trusted.port}/token", data={"code": "a b"})
     other = tls_receiver(tls.Authority("Evil CA"))
     with pytest.raises(requests.exceptions.SSLError, match="certificate is not trusted"):
-        fetching.Session().post(f"https://{NAME}:{other.port}/token", data={"code": "a b"})
-    fetching._trusted.cache_clear()
+        sign_on.Session().post(f"https://{NAME}:{other.port}/token", data={"code": "a b"})
+    sign_on._trusted.cache_clear()
 
     assert answer.status_code == 200
     [got] = trusted.received
@@ -214,11 +218,13 @@ def test_a_host_that_is_away_is_asked_by_the_watch_and_by_nobody_else(receiver, 
     monkeypatch.setattr(outside, "_watch", threading.Event())
     outside._watch.set()  # this test looks
     where = urlsplit(receiver(says(200)).url)
-    circuit = outgoing.circuit_to(outside.ISSUERS, where, ConnectionError, allowed=LOOPBACK)
+    route = fetching.Route(allowed=LOOPBACK)
     for _ in range(outside.MAX_FAILURES):
-        with pytest.raises(outgoing.NotAnswered), circuit.exchange(outgoing.NotAnswered):
-            raise outgoing.NotAnswered("no answer")
-    with pytest.raises(ConnectionError), circuit.exchange():
+        with pytest.raises(NotAnswered), fetching.guarding(outside.ISSUERS, where, route):
+            raise NotAnswered("no answer")
+    with pytest.raises(NotAnswered) as refused, fetching.guarding(outside.ISSUERS, where, route):
         pass
+    assert refused.value.code == fetching.LEFT_ALONE
+    circuit = outside._circuits[outside.ISSUERS, where.netloc]
     circuit.look()
     eventually(lambda: not circuit.is_open, what="an answer")

@@ -6,7 +6,8 @@ from ipaddress import ip_network
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.net import addresses, outgoing
+from apps.lib.net import addresses
+from apps.lib.net.outgoing import NotAnswered
 from tests.notify.test_outgoing import LOOPBACK, NAME, post
 from tests.rows import for_each_row
 
@@ -56,7 +57,7 @@ def in_url(address):
 @for_each_row("address", NEVER)
 def test_no_address_of_a_network_is_called(address, resolved, no_connection):
     resolved([address])
-    with pytest.raises(outgoing.NotAnswered, match="may not call") as refused:
+    with pytest.raises(NotAnswered, match="may not call") as refused:
         post(f"https://{NAME}/", allowed=())
     assert address not in str(refused.value)
 
@@ -75,7 +76,7 @@ def test_public_addresses_are_called(address, resolved, monkeypatch):
         raise OSError
 
     monkeypatch.setattr(socket.socket, "connect", connect)
-    with pytest.raises(outgoing.NotAnswered, match="no connection"):
+    with pytest.raises(NotAnswered, match="no connection"):
         post(f"https://{NAME}/", allowed=())
     assert called == [address]
     assert addresses.check_url(in_url(address))
@@ -117,7 +118,7 @@ def test_a_network_that_an_operator_allowed_covers_all_forms_of_its_addresses(
     resolved([address])
     allowed = (ip_network(network),)
     literal = in_url(address).replace("https:", "http:")[:-1] + ":8080/"
-    with pytest.raises(outgoing.NotAnswered, match="no connection" if is_allowed else "may not call"):
+    with pytest.raises(NotAnswered, match="no connection" if is_allowed else "may not call"):
         post(f"http://{NAME}:8080/", allowed=allowed)
     if is_allowed:
         assert addresses.check_url(literal, allowed) == literal

@@ -1,4 +1,7 @@
-"""Read what lies at a URL that others choose, however large it is: through a proxy, after redirects, while it streams.
+"""Exchanges over HTTP with addresses that others choose.
+
+`opened` reads what lies at a URL, however large it is: through a proxy, after redirects, while it streams. `exchange`
+sends one request and reads a bounded answer; `post` is for webhooks. No `.netrc`, no decompression.
 
 The rules of `outgoing.py` hold for every hop: all addresses of a name are checked, and the connection goes to one of
 those. The time limits are enforced by a watch that shuts the connection, because the time-outs of a socket begin again
@@ -9,22 +12,34 @@ addresses itself. Larder still refuses literal private addresses in any spelling
 but https on port 443, unless networks are allowed. The proxy's own address is the operator's choice.
 """
 
-import base64
 import http.client
 import ssl
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
+from email.message import Message
 from functools import lru_cache
-from urllib.parse import SplitResult, quote, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from apps.lib.errors import Invalid
-from apps.lib.net.addresses import ANYWHERE, HTTPS_PORT, Networks, check_parts, parts_of, port_of
-from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TlsFailed, TooSlow, connected, resolved
+from apps.lib.net.addresses import ANYWHERE, Networks, check_parts, parts_of, port_of
+from apps.lib.net.outgoing import (
+    NOT_TRUSTED,
+    PRIVATE_ADDRESS,
+    TOO_SLOW,
+    NotAnswered,
+    connected,
+    proxy_authorization,
+    resolved,
+    tunnelled,
+)
 from apps.lib.net.watching import Watch
 from apps.lib.process import outside
 
+LEFT_ALONE = "left_alone"  # it was not asked
+MAX_SECONDS = 10.0
+MAX_ANSWER_BYTES = 4096
 # Signed links of object storage are long.
 MAX_URL_CHARACTERS = 8000
 MAX_DIGITS = 18
@@ -32,6 +47,24 @@ STEP = 256 * 1024
 REDIRECTS = (301, 302, 303, 307, 308)
 # What may stand in a URL as it is; servers redirect to others, which are encoded.
 _URL_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
+
+
+_Request = tuple[str, Mapping[str, str | bytes], bytes | None]
+
+
+@lru_cache(maxsize=64)
+def trusting(ca_file: str, changed_at: int, pem: str) -> ssl.SSLContext:
+    """Return a context that trusts the system's authorities, those of the file and those of the text.
+
+    Raises OSError or ssl.SSLError for a file or text that cannot be read.
+    """
+    _ = changed_at  # a file that was replaced is read again
+    context = ssl.create_default_context()
+    if ca_file:
+        context.load_verify_locations(cafile=ca_file)
+    if pem:
+        context.load_verify_locations(cadata=pem)
+    return context
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +83,7 @@ class Limits:
 class Route:
     """What operators chose. `refuse` raises NotAnswered for a hop; `setting` names the variable of `allowed`."""
 
-    trusted: ssl.SSLContext
+    trusted: ssl.SSLContext = field(default_factory=lambda: trusting("", 0, ""))
     allowed: Networks = ()
     proxy: str = ""
     setting: str = ""
@@ -84,16 +117,21 @@ class Response:
         if self.size is not None and self.size > max_bytes:
             raise _too_large(f"{self.size:,} bytes", max_bytes)
         seen = 0
-        for piece in self._pieces():
+        for piece in self.pieces():
             seen += len(piece)
             if seen > max_bytes:
                 raise _too_large("more", max_bytes)
             yield piece
-        if self._answer.length:
-            raise _truncated(f"{seen:,} of {seen + self._answer.length:,} bytes")
+        if self.missing:
+            raise _truncated(f"{seen:,} of {seen + self.missing:,} bytes")
 
-    def _pieces(self) -> Iterator[bytes]:
-        """Only time that is spent waiting for the server counts as slow."""
+    @property
+    def missing(self) -> int:
+        """After the last piece: how many of the promised bytes did not come."""
+        return self._answer.length or 0
+
+    def pieces(self) -> Iterator[bytes]:
+        """Yield the body as it comes. Only time that is spent waiting for the server counts as slow."""
         limits, got, waited = self._limits, 0, 0.0
         while True:
             began = time.monotonic()
@@ -108,6 +146,86 @@ class Response:
             yield piece
             if got >= limits.min_bytes_per_second * limits.window_seconds:
                 waited, got = 0.0, 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Message
+    body: bytes  # or its beginning, unless it is whole
+    is_whole: bool
+
+    @property
+    def is_success(self) -> bool:
+        return self.status // 100 == 2  # noqa: PLR2004
+
+    @property
+    def text(self) -> str:
+        return self.body.decode("utf-8", "replace").replace("\0", "")
+
+
+def post(url: str, *, body: bytes, headers: Mapping[str, str], allowed: Networks = ()) -> Answer:
+    """Send it once, and return the status and the beginning of the answer. Raises NotAnswered."""
+    try:
+        parts = parts_of(url)
+    except Invalid as error:
+        raise NotAnswered(str(error)) from None
+    route = Route(allowed=allowed)
+    return exchange(
+        "POST", parts, body=body, headers=headers, route=route, seconds=MAX_SECONDS, max_bytes=MAX_ANSWER_BYTES
+    )
+
+
+def exchange(
+    method: str,
+    parts: SplitResult,
+    *,
+    body: bytes | None = None,
+    headers: Mapping[str, str | bytes],
+    route: Route,
+    seconds: float,
+    max_bytes: int,
+) -> Answer:
+    """Send a request once, and return the answer with at most `max_bytes` of its body. Raises NotAnswered.
+
+    Redirects are not followed. Once the status has come, it decides: of the rest there is as much as comes in time.
+    """
+    outside.give_back()
+    limits = Limits(first_byte_seconds=seconds, total_seconds=seconds, window_seconds=seconds)
+    found, is_whole = bytearray(), False
+    try:
+        with _answered((method, headers, body), parts, route=route, limits=limits, ends=float("inf")) as response:
+            with suppress(NotAnswered):
+                for piece in response.pieces():
+                    found += piece
+                    if len(found) > max_bytes:
+                        break
+                else:
+                    is_whole = not response.missing
+            return Answer(response.status, response.headers, bytes(found[:max_bytes]), is_whole)
+    except NotAnswered as error:
+        if error.code == TOO_SLOW:
+            raise NotAnswered(f"no answer within {seconds:.0f} s", code=TOO_SLOW) from None
+        raise
+
+
+def left_alone() -> NotAnswered:
+    return NotAnswered("it has not answered lately", code=LEFT_ALONE)
+
+
+@contextmanager
+def guarding(service: str, parts: SplitResult, route: Route) -> Iterator[None]:
+    """Around an exchange with a host that may be away: then it is LEFT_ALONE, and the watch asks for its first page."""
+
+    def probe() -> None:
+        first, seconds = parts._replace(path="/", query="", fragment=""), outside.SILENCE_SECONDS
+        with circuit.exchange(NotAnswered):  # any answer will do
+            headers = {"User-Agent": "Larder"}
+            exchange("GET", first, headers=headers, route=route, seconds=seconds, max_bytes=MAX_ANSWER_BYTES)
+
+    circuit = outside.circuit_of(service, parts.netloc, left_alone, probe)
+    with circuit.exchange(NotAnswered):
+        yield
 
 
 @contextmanager
@@ -135,7 +253,7 @@ def opened(
             if origin_of(parts) != origin_of(urlsplit(seen[0])):
                 authorization = ""
             more = {"Authorization": authorization} if authorization else {}
-            request = method, {**headers, **more}, body
+            request: _Request = (method, {**headers, **more}, body)
             with _answered(request, parts, route=route, limits=limits, ends=ends) as response:
                 if response.location is None:
                     yield response
@@ -184,7 +302,7 @@ def _checked(url: str, route: Route) -> SplitResult:
 
 @contextmanager
 def _answered(
-    request: tuple[str, Mapping[str, str], bytes | None],
+    request: _Request,
     parts: SplitResult,
     *,
     route: Route,
@@ -192,7 +310,12 @@ def _answered(
     ends: float,
 ) -> Iterator[Response]:
     method, headers, body = request
-    connection = _connection(parts, route, limits, ends)
+    there = urlsplit(route.proxy) if route.proxy else parts
+    addresses = resolved(there, ANYWHERE if route.proxy else route.allowed, is_proxy=bool(route.proxy))
+    ends = min(ends, time.monotonic() + limits.total_seconds)
+    connection = connected(
+        there, addresses, route.trusted, seconds=limits.connect_seconds, ends=ends, is_proxy=bool(route.proxy)
+    )
     # The watch comes first. This ends what it could not.
     connection.sock.settimeout(1 + max(limits.first_byte_seconds, limits.window_seconds))
     watch = Watch(connection.sock)
@@ -202,14 +325,14 @@ def _answered(
         with ExitStack() as opened:
             with _told(watch, limits):
                 if route.proxy and parts.scheme == "https":
-                    connection = _tunnelled(connection, parts, route)
+                    connection = tunnelled(connection, parts, route.proxy, route.trusted)
                     watch.follow(connection.sock)
                 if isinstance(connection.sock, ssl.SSLSocket):
                     connection.sock.do_handshake()
                 target = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
                 if route.proxy and parts.scheme == "http":
                     target = f"http://{parts.netloc}{target}"
-                    headers = {**headers, **_proxy_authorization(route.proxy)}
+                    headers = {**headers, **proxy_authorization(route.proxy)}
                 connection.request(method, target, body, {**headers, "Accept-Encoding": "identity"})
                 # Closed as well if the watch has cut it meanwhile.
                 answer = opened.enter_context(connection.getresponse())
@@ -217,54 +340,6 @@ def _answered(
     finally:
         watch.end()
         connection.close()
-
-
-def _connection(parts: SplitResult, route: Route, limits: Limits, ends: float) -> http.client.HTTPConnection:
-    """Connect to the host, or to the proxy. With several addresses, the first that hangs leaves time for the next."""
-    if route.proxy:
-        there = urlsplit(route.proxy)
-        try:
-            addresses = resolved(there, ANYWHERE)
-        except NotAnswered:
-            raise NotAnswered("the name of the proxy cannot be resolved", code="proxy_failed") from None
-    else:
-        there, addresses = parts, resolved(parts, route.allowed)
-    until = min(time.monotonic() + limits.connect_seconds, ends)
-    each = limits.connect_seconds / max(1, len(addresses))
-    try:
-        return connected(there, addresses, until, route.trusted, connect_seconds=each)
-    except NotAnswered:
-        what, code = ("the proxy", "proxy_failed") if route.proxy else ("the host", "unreachable")
-        rule = "connect_seconds" if time.monotonic() >= until else ""
-        within = f" within {limits.connect_seconds:g} s" if rule else ""
-        raise NotAnswered(f"no connection to {what}{within}", code=code, rule=rule) from None
-
-
-def _tunnelled(connection: http.client.HTTPConnection, parts: SplitResult, route: Route) -> http.client.HTTPConnection:
-    """Have the proxy connect to the host, and speak TLS with that."""
-    host, port = parts.hostname or "", port_of(parts)
-    there = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-    lines = [f"CONNECT {there} HTTP/1.1", f"Host: {there}"]
-    lines += [f"{name}: {value}" for name, value in _proxy_authorization(route.proxy).items()]
-    sock = connection.sock
-    sock.sendall("\r\n".join([*lines, "", ""]).encode("ascii"))
-    with http.client.HTTPResponse(sock, method="CONNECT") as answer:
-        answer.begin()
-        if answer.status // 100 != 2:  # noqa: PLR2004
-            text = f"the proxy answered {answer.status} to CONNECT {there}"
-            raise NotAnswered(text, code="proxy_failed", rule="proxy")
-    inner = http.client.HTTPConnection(host, port)
-    inner.default_port = HTTPS_PORT  # else Host names the port
-    inner.sock = route.trusted.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
-    return inner
-
-
-def _proxy_authorization(proxy: str) -> dict[str, str]:
-    parts = urlsplit(proxy)
-    if parts.username is None:
-        return {}
-    pair = f"{unquote(parts.username)}:{unquote(parts.password or '')}"
-    return {"Proxy-Authorization": "Basic " + base64.b64encode(pair.encode()).decode()}
 
 
 @contextmanager
@@ -277,7 +352,8 @@ def _told(watch: Watch, limits: Limits) -> Iterator[None]:
     except NotAnswered:
         raise
     except ssl.SSLCertVerificationError as error:
-        raise NotTrusted(error, rule="certificate") from None
+        text, why = "its certificate is not trusted", error.verify_message
+        raise NotAnswered(text, code=NOT_TRUSTED, rule="certificate", tls=why) from None
     except http.client.IncompleteRead:
         if watch.rule:
             raise _too_slow(watch, limits) from None
@@ -286,7 +362,8 @@ def _told(watch: Watch, limits: Limits) -> Iterator[None]:
         if watch.rule or isinstance(error, TimeoutError):
             raise _too_slow(watch, limits) from None
         if isinstance(error, ssl.SSLError):
-            raise TlsFailed(error, code="connection_failed") from None
+            why = (error.reason or "the connection ended").lower().replace("_", " ")
+            raise NotAnswered("TLS failed", code="connection_failed", tls=why) from None
         raise NotAnswered(f"the connection failed: {type(error).__name__}", code="connection_failed") from None
 
 
@@ -299,14 +376,15 @@ def _naming(url: str) -> Iterator[None]:
         raise
 
 
-def _too_slow(watch: Watch, limits: Limits) -> TooSlow:
+def _too_slow(watch: Watch, limits: Limits) -> NotAnswered:
     texts = {
         "min_bytes_per_second": f"less than {limits.min_bytes_per_second:g} bytes a second for "
         f"{limits.window_seconds:g} s",
         "total_seconds": f"not finished within {limits.total_seconds:g} s",
     }
     rule = watch.rule or "first_byte_seconds"
-    return TooSlow(texts.get(rule, f"no answer within {limits.first_byte_seconds:g} s"), rule=rule)
+    text = texts.get(rule, f"no answer within {limits.first_byte_seconds:g} s")
+    return NotAnswered(text, code=TOO_SLOW, rule=rule)
 
 
 def _too_large(found: str, max_bytes: int) -> NotAnswered:
@@ -317,18 +395,3 @@ def _too_large(found: str, max_bytes: int) -> NotAnswered:
 
 def _truncated(found: str) -> NotAnswered:
     return NotAnswered(f"the body ended after {found}", code="truncated")
-
-
-@lru_cache(maxsize=64)
-def trusting(ca_file: str, changed_at: int, pem: str) -> ssl.SSLContext:
-    """Return a context that trusts the system's authorities, those of the file and those of the text.
-
-    Raises OSError or ssl.SSLError for a file or text that cannot be read.
-    """
-    _ = changed_at  # a file that was replaced is read again
-    context = ssl.create_default_context()
-    if ca_file:
-        context.load_verify_locations(cafile=ca_file)
-    if pem:
-        context.load_verify_locations(cadata=pem)
-    return context

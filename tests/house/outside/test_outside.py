@@ -73,7 +73,7 @@ import os, time, subprocess
 from threading import Thread
 import acme_client
 from apps.signing import gnupg_home
-from apps.lib.net.outgoing import exchange
+from apps.lib.net.fetching import exchange
 from apps.signing.armor import parse
 
 def by_a_module(request, home):

@@ -5,7 +5,7 @@ import ssl
 import pytest
 
 from apps.lib.net import fetching
-from apps.lib.net.outgoing import NotAnswered, NotTrusted
+from apps.lib.net.outgoing import NotAnswered
 from tests.builders import faults, misbehaving
 from tests.builders.tls import Authority
 from tests.rows import for_each_row
@@ -13,7 +13,7 @@ from tests.rows import for_each_row
 
 def test_a_private_authority_is_trusted_if_its_certificate_is_given(tls_registry, get):
     assert get(f"{tls_registry.url}/.well-known/terraform.json", ca=tls_registry.ca)[0] == 200
-    with pytest.raises(NotTrusted, match="its certificate is not trusted: unable to get local issuer") as refused:
+    with pytest.raises(NotAnswered, match="its certificate is not trusted: unable to get local issuer") as refused:
         get(f"{tls_registry.url}/.well-known/terraform.json")
     assert (refused.value.code, refused.value.rule) == ("not_trusted", "certificate")
     assert tls_registry.count("*") == 1
@@ -27,7 +27,7 @@ def test_a_file_of_authorities_is_read_again_after_a_change(tls_registry, get, t
     def trusted():
         return fetching.trusting(str(file), file.stat().st_mtime_ns, "")
 
-    with pytest.raises(NotTrusted):
+    with pytest.raises(NotAnswered):
         get(url, trusted=trusted())
     file.write_text(tls_registry.ca)
     assert get(url, trusted=trusted())[0] == 200
@@ -43,7 +43,7 @@ def test_certificates_that_cannot_be_read_are_an_error(text, tmp_path):
 
 def test_a_certificate_for_another_name_is_refused_with_the_reason(tmp_path, get):
     with misbehaving.running(tls=tmp_path, name="other.acme.example") as registry:
-        with pytest.raises(NotTrusted, match="Hostname mismatch, certificate is not valid for 'localhost'"):
+        with pytest.raises(NotAnswered, match="Hostname mismatch, certificate is not valid for 'localhost'"):
             get(registry.url, ca=registry.ca)
         assert registry.count("*") == 0
 
@@ -72,7 +72,7 @@ def test_a_name_that_only_the_proxy_resolves_is_public_for_larder(tls_registry, 
     """Without allowed networks: https on port 443. The certificate shows where the proxy led."""
     names()
     proxy.leads_to = tls_registry.port
-    with pytest.raises(NotTrusted, match=r"not valid for 'registry\.acme\.example'"):
+    with pytest.raises(NotAnswered, match=r"not valid for 'registry\.acme\.example'"):
         get("https://registry.acme.example/", proxy=proxy.url, ca=tls_registry.ca, allowed=())
     assert proxy.asked == ["CONNECT registry.acme.example:443"]
 

@@ -1,4 +1,4 @@
-"""Requests to identity providers: the bounded exchange of lib/net/outgoing, behind the classes that allauth uses. What
+"""Requests to identity providers: the bounded exchange of lib/net/fetching, behind the classes that allauth uses. What
 providers publish is remembered in each process.
 
 Operators choose the providers, which are often in a private network, so any address is allowed.
@@ -22,7 +22,8 @@ from requests.adapters import BaseAdapter
 from requests.structures import CaseInsensitiveDict
 from requests.utils import get_encoding_from_headers
 
-from apps.lib.net import addresses, outgoing
+from apps.lib.net import addresses, fetching
+from apps.lib.net.outgoing import NOT_TRUSTED, TOO_SLOW, NotAnswered
 from apps.lib.process import outside
 from apps.lib.settings_values.identity_providers import IdentityProvider
 
@@ -47,34 +48,29 @@ class LeftAlone(requests.ConnectionError):
     """It was not asked."""
 
 
-def _away() -> LeftAlone:
-    return LeftAlone("it has not answered lately")
+# The classes that callers of allauth handle; requests.ConnectionError for all else.
+_CLASSES = {NOT_TRUSTED: requests.exceptions.SSLError, TOO_SLOW: requests.ReadTimeout, fetching.LEFT_ALONE: LeftAlone}
 
 
 class _Bounded(BaseAdapter):
     def send(self, request: requests.PreparedRequest, *_: Any, **__: Any) -> requests.Response:
         where = urlsplit(str(request.url))
-        circuit = outgoing.circuit_to(outside.SIGN_ON, where, _away, allowed=addresses.ANYWHERE, trusted=_trusted())
+        route = fetching.Route(_trusted(), addresses.ANYWHERE)
         try:
-            with circuit.exchange(outgoing.NotAnswered):
-                answer = outgoing.exchange(
+            with fetching.guarding(outside.SIGN_ON, where, route):
+                answer = fetching.exchange(
                     str(request.method),
                     where,
                     body=request.body.encode() if isinstance(request.body, str) else cast("bytes | None", request.body),
                     headers=request.headers,
-                    allowed=addresses.ANYWHERE,
+                    route=route,
                     seconds=MAX_SECONDS,
                     max_bytes=MAX_BYTES,
-                    trusted=_trusted(),
                 )
                 if not answer.is_whole and len(answer.body) < MAX_BYTES:
-                    raise outgoing.TooSlow("a part of the answer came, and no more")
-        except outgoing.NotTrusted as error:
-            raise requests.exceptions.SSLError(str(error)) from None
-        except outgoing.TooSlow as error:
-            raise requests.ReadTimeout(str(error)) from None
-        except outgoing.NotAnswered as error:
-            raise requests.ConnectionError(str(error)) from None
+                    raise NotAnswered("a part of the answer came, and no more", code=TOO_SLOW)
+        except NotAnswered as error:
+            raise _CLASSES.get(error.code, requests.ConnectionError)(str(error)) from None
         response = requests.Response()
         response.request, response.url, response.status_code = request, str(request.url), answer.status
         response.headers = CaseInsensitiveDict(answer.headers.items())
@@ -156,7 +152,7 @@ class Remembered(Generic[Asked, Value]):
         # While one request asks again, the others use what is known.
         if entry.is_fresh(suffices) or (entry.value is not None and suffices(entry.value) and entry.lock.locked()):
             return cast("Value", entry.value)
-        with outside.waiting(_away), entry.lock:
+        with outside.waiting(lambda: LeftAlone(str(fetching.left_alone()))), entry.lock:
             return self._renewed(provider, entry, suffices)
 
     def _renewed(self, provider: Asked, entry: _Entry[Value], suffices: Callable[[Value], bool]) -> Value:

@@ -19,7 +19,8 @@ import structlog
 
 from apps.accounts.identity.trusted.issuers import Issuer
 from apps.lib.errors import Unavailable
-from apps.lib.net import outgoing
+from apps.lib.net import fetching
+from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import outside
 
 MAX_SECONDS = 5.0
@@ -44,17 +45,6 @@ class KeysUnavailable(Unavailable):
             hint="Try again in a few seconds with the same id token.",
             retry_after=5,
         )
-
-
-class _NotRead(Exception):
-    """The text says why."""
-
-
-class _LeftAlone(_NotRead):
-    """It was not asked."""
-
-    def __init__(self) -> None:
-        super().__init__("it has not answered lately")
 
 
 @dataclass
@@ -119,11 +109,11 @@ def _renew(entry: _Entry, issuer: Issuer) -> bool:
     if now - entry.failed_at > FAILURE_SECONDS:
         try:
             entry.keys, entry.at, entry.failed_at = _fetch(issuer), time.monotonic(), NEVER
-        except _LeftAlone as error:
+        except NotAnswered as error:
             entry.failure = str(error)
-        except _NotRead as error:
-            entry.failed_at, entry.failure = time.monotonic(), str(error)
-            log.warning("trusted_issuer_keys_not_read", issuer=issuer.url, reason=entry.failure)
+            if error.code != fetching.LEFT_ALONE:
+                entry.failed_at = time.monotonic()
+                log.warning("trusted_issuer_keys_not_read", issuer=issuer.url, reason=entry.failure)
         else:
             return True
     if not entry.keys:
@@ -144,48 +134,36 @@ def _fitting(keys: list[Key], kid: str | None, key_type: str, algorithm: str) ->
 
 
 def _fetch(issuer: Issuer) -> list[Key]:
-    """Raises _NotRead. No key at all counts as an outage: it must not replace known ones."""
+    """Raises NotAnswered. No key at all counts as an outage: it must not replace known ones."""
     document = _json_at(issuer, issuer.discovery_url)
     if document.get("issuer") != issuer.url:
-        raise _NotRead("its discovery document is of another issuer")
+        raise NotAnswered("its discovery document is of another issuer")
     where = document.get("jwks_uri")
     if not issuer.may_ask(where):
-        raise _NotRead("its discovery document has no usable jwks_uri")
+        raise NotAnswered("its discovery document has no usable jwks_uri")
     listed = _json_at(issuer, str(where)).get("keys")
     found = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
     if not found:
-        raise _NotRead("it lists no keys")
+        raise NotAnswered("it lists no keys")
     return found
 
 
 def _json_at(issuer: Issuer, url: str) -> dict[str, Any]:
     if not issuer.may_ask(url):
-        raise _NotRead("its address is not https, or is not allowed")
-    where = urlsplit(url)
-    try:
-        with outgoing.circuit_to(outside.ISSUERS, where, _LeftAlone, allowed=issuer.allowed).exchange(
-            outgoing.NotAnswered
-        ):
-            answer = outgoing.exchange(
-                "GET",
-                where,
-                body=None,
-                headers={"Accept": "application/json", "User-Agent": "Larder"},
-                allowed=issuer.allowed,
-                seconds=MAX_SECONDS,
-                max_bytes=MAX_BYTES,
-            )
-    except outgoing.NotAnswered as error:
-        raise _NotRead(str(error)) from None
+        raise NotAnswered("its address is not https, or is not allowed")
+    where, route = urlsplit(url), fetching.Route(allowed=issuer.allowed)
+    headers = {"Accept": "application/json", "User-Agent": "Larder"}
+    with fetching.guarding(outside.ISSUERS, where, route):
+        answer = fetching.exchange("GET", where, headers=headers, route=route, seconds=MAX_SECONDS, max_bytes=MAX_BYTES)
     if answer.status != HTTPStatus.OK:
         # A redirect leads to whoever can have the issuer answer one, so it is not followed.
-        raise _NotRead(f"it answered {answer.status}, expected 200")
+        raise NotAnswered(f"it answered {answer.status}, expected 200")
     if not answer.is_whole:
-        raise _NotRead(f"its answer was cut off, or has more than {MAX_BYTES} bytes")
+        raise NotAnswered(f"its answer was cut off, or has more than {MAX_BYTES} bytes")
     try:
         found = json.loads(answer.body)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise _NotRead("its answer is not a JSON object")
+        raise NotAnswered("its answer is not a JSON object")
     return found

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from apps.contrib.git.remote import tls_faults
 from apps.contrib.git.remote.access import Access, GitFailed
 from apps.contrib.git.remote.remotes import Remote
-from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered, NotTrusted, TlsFailed
+from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered
 
 _MAX_TEXT = 300
 _FINAL = {PRIVATE_ADDRESS, "bad_url", "bad_redirect", "redirect_loop", "too_many_redirects", "too_large"}
@@ -123,8 +123,8 @@ def of_status(status: int, remote: Remote, access: Access) -> GitFailed:
 
 def of_exchange(error: NotAnswered, access: Access) -> GitFailed:
     """Explain why no answer came."""
-    if isinstance(error, NotTrusted | TlsFailed):
-        return tls_faults.explained(error.words)
+    if error.tls:
+        return tls_faults.explained(error.tls)
     hints = {
         PRIVATE_ADDRESS: f"An operator can allow the network with {access.setting}.",
         "unresolved": "Check the host in the URL.",
