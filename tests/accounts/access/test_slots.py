@@ -27,6 +27,7 @@ def _few_threads(settings, monkeypatch):
     settings.WEB_THREADS, settings.UPLOAD_THREADS = 8, 16
     monkeypatch.setattr(slots, "_taken", Counter())
     monkeypatch.setattr(slots, "_queues", {})
+    slots._turn.set(None)  # tests share one context, and a request of another one may have set it
 
 
 def test_an_account_keeps_a_quarter_of_the_threads_and_others_have_their_own(alice, bob):

@@ -11,9 +11,10 @@ from apps.contrib.git.remote import host_keys
 from apps.contrib.git.tests.conftest import RULES, first, module, server, site, upstream, work_off
 from apps.contrib.git.tests.credentials.github import new_key
 from apps.jobs import waiting
+from tests.api.conftest import as_described, in_pages
 from tests.builders.git_servers import lfs_pointer
 
-__all__ = ["first", "server", "site", "upstream"]
+__all__ = ["as_described", "first", "in_pages", "server", "site", "upstream"]
 
 URL = "/api/v1/namespaces/acme/repositories"
 
