@@ -7,6 +7,7 @@ from pkgutil import resolve_name
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.settings_values.identity_providers import IdentityProvider
+from apps.lib.settings_values.openid import Provider as OpenIdProvider
 
 INSTALLED_ROOMS = {
     "mirror": "apps.contrib.mirror.room.Mirror",
@@ -28,9 +29,9 @@ def left_out(names: Collection[str]) -> frozenset[str]:
 
 
 def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityProvider]]:
-    """Return the kinds of those that are not left out: settings are read before Django knows the rooms."""
+    """Return OpenID Connect, and the kinds of rooms: settings are read before Django knows those."""
     doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
-    return [door.resolved(name) for door in doors for name in door.identity_providers]
+    return [OpenIdProvider, *(door.resolved(name) for door in doors for name in door.identity_providers)]
 
 
 def _package_of(application: str) -> str:

@@ -8,8 +8,6 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from apps.lib.settings_values.identity_providers import IdentityProvider
-from apps.lib.settings_values.openid import Provider as OpenIdProvider
 from registry_site import env, generic_classes, logs, rooms, version
 
 generic_classes.allow_arguments()
@@ -215,7 +213,7 @@ ACCOUNT_FORMS = {
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
 # Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
-_kinds: list[type[IdentityProvider]] = [OpenIdProvider, *rooms.identity_providers(ROOMS_LEFT_OUT)]
+_kinds = rooms.identity_providers(ROOMS_LEFT_OUT)
 IDENTITY_PROVIDERS = env.identity_providers(_kinds)
 IDENTITY_PROVIDER_VARIABLES = " or ".join(f"{kind.prefix}_PROVIDERS" for kind in _kinds)
 APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI

@@ -142,8 +142,8 @@ def test_without_metrics_no_worker_is_asked() -> None:
 def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -> None:
     documents = example("single-sign-on")
     process(variables(documents)["web"], {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"})
-    of_rooms = rooms.identity_providers(frozenset())
-    corp, partners, *others = env.identity_providers([Provider, *of_rooms])
+    kinds = rooms.identity_providers(frozenset())
+    corp, partners, *others = env.identity_providers(kinds)
     assert isinstance(corp, Provider)
     assert isinstance(partners, Provider)
 
@@ -153,7 +153,7 @@ def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -
     assert corp.second_factors == {"mfa", "hwk"}
     assert (partners.id, partners.secret, partners.new_accounts) == ("partners", "", "nobody")
     hq = ("https://id.acme.example/saml", "Acme HQ", "memberOf")
-    assert [(one.issuer, one.name, one.groups_claim) for one in others] == [hq] * len(of_rooms)
+    assert [(one.issuer, one.name, one.groups_claim) for one in others] == [hq] * len(kinds[1:])
     assert variables(documents)["web"]["LARDER_LOCAL_SIGN_IN"] == "staff"
 
 
