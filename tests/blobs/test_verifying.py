@@ -16,11 +16,12 @@ DATA = os.urandom(2 * LARGE)
 
 @pytest.fixture
 def digest(db, monkeypatch) -> str:
-    monkeypatch.setattr(integrity.verified_files, "_found", {})
+    """Of a blob that another process has taken in."""
     with ingest.receive([DATA]) as arrival:
         blob = ingest.claim(arrival.fingerprint)
         arrival.store()
     ingest.mark_ready(blob)
+    monkeypatch.setattr(integrity.verified_files, "_found", {})
     return blob.digest
 
 
