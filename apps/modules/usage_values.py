@@ -18,6 +18,9 @@ from apps.modules.inspection.language.types import Type
 LONGEST = 8 * 1024
 DEPTH = 30
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_COMMENT = r"(?:#|//)[^\n]*|/\*(?:[^*]|\*(?!/))*\*/"
+_STRING_OR_GAP = re.compile(rf'"(?:[^"\\\n]|\\.)*"|(?P<gap>(?:\s|{_COMMENT})+)|/\*|<<')
+_LINE_END = re.compile(rf"{_COMMENT}|(?P<end>\n)")
 _IN_CODE = re.compile(r'["()\[\]{}#\n]|//|/\*|<<')
 _IN_TEXT = re.compile(r'\\[\s\S]|["\n]|\$\$\{|%%\{|\$\{|%\{')
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
@@ -69,12 +72,22 @@ def read(text: str, kind: Type) -> Value:
 
 def literal(text: str) -> Value:
     try:
-        _, content = parse(f"x = {text}", what="value")
+        # Anybody may send it. Where there is an error, the parser's time grows with the square of the blanks.
+        _, content = parse(f"x = {_STRING_OR_GAP.sub(_closed_up, text)}", what="value")
     except Invalid:
         raise _unreadable(text) from None
     if len(content.arguments) != 1 or content.blocks:
         raise _unreadable(text)
     return _literal(content.arguments[0].expression, 0)
+
+
+def _closed_up(found: re.Match[str]) -> str:
+    """One blank or line end for many of them, with their comments. Raises Invalid for a heredoc, or half a comment."""
+    if found["gap"]:
+        return "\n" if any(one["end"] for one in _LINE_END.finditer(found["gap"])) else " "
+    if found[0] in ("/*", "<<"):
+        raise _unreadable(found.string)
+    return found[0]
 
 
 def _literal(read: bodies.Expression, depth: int) -> Value:

@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from apps.lib.errors import Invalid
+from apps.lib.hcl.texts import parse as parse_hcl
 from apps.modules import usage_values
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.inspection.language.types import parse
@@ -28,6 +29,7 @@ GOOD = [
     ("bool", "true", "true"),
     ("bool", "= length(var.a) > 0", "length(var.a) > 0"),
     ("list(string)", '["a", "b",] # both', '["a", "b"]'),
+    ("list(string)", '[  "a  b",\n\n // d\n /* c\n */ "/* c"  ]', '["a  b", "/* c"]'),
     ("set(number)", "[1, 2]", "[1, 2]"),
     ("list(string)", "[1, true]", "[1, true]"),
     ("map(string)", '{ a = "x", "b c" : "y" }', '{\n  a     = "x"\n  "b c" = "y"\n}'),
@@ -71,6 +73,8 @@ WRONG = [
     ("any", '"\\UFFFFFFFF"', "Write a backslash as"),
     ("any", "[" * 40 + "]" * 40, "levels"),
     ("any", "x = 1", "expected a value"),
+    ("any", "1 /* x", "expected a value"),
+    ("any", "<<EOT\nx\nEOT\n", "expected a value"),
     ("any", "1\ny = 2", "expected a value"),
     ("string", "=", "found nothing after ="),
     ("string", '= "x', "at the end"),
@@ -101,6 +105,21 @@ def test_what_clients_would_refuse_is_refused_with_the_reason(kind, entered, pro
     with pytest.raises(Invalid) as refusal:
         read(entered, parse(kind))
     assert problem in f"{refusal.value} {refusal.value.hint}"
+
+
+@for_each_row("piece", [" ", "\n", "\t \n", "\v", "\u00a0", "# a\n", "// a\n", "/**/ ", "/* a\n */\n"])
+def test_the_parser_reads_many_blanks_as_one(piece, monkeypatch):
+    """Behind an error its time grows with their square, and anybody may send them."""
+    lengths = []
+
+    def seen(text, **more):
+        lengths.append(len(text))
+        return parse_hcl(text, **more)
+
+    monkeypatch.setattr(usage_values, "parse", seen)
+    with pytest.raises(Invalid):
+        usage_values.literal("[ } " + piece * 1000)
+    assert [length < 20 for length in lengths] == [True]
 
 
 @pytest.mark.needs("terraform")
