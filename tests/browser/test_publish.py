@@ -128,8 +128,9 @@ def test_the_keyboard_alone_publishes(page, space, archive):
         page.keyboard.press("ArrowDown")  # a new module
     tab_to(page, "#id_namespace")
     page.keyboard.type(space)
-    for field, value in (("#id_name", "typed"), ("#id_system", "local"), ("#id_version", "1.0.0")):
+    for field in ("#id_name", "#id_system", "#id_version"):
         tab_to(page, field)
+    for field, value in (("#id_name", "typed"), ("#id_system", "local"), ("#id_version", "1.0.0")):
         expect(page.locator(field)).to_have_value(value)
     tab_to(page, "form[data-publish] [type=submit]")
     page.keyboard.press("Enter")

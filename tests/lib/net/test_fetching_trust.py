@@ -27,7 +27,7 @@ def test_a_file_of_authorities_is_read_again_after_a_change(tls_registry, get, t
     def trusted():
         return fetching.trusting(str(file), file.stat().st_mtime_ns, "")
 
-    with pytest.raises(NotAnswered):
+    with pytest.raises(NotAnswered, match="certificate is not trusted"):
         get(url, trusted=trusted())
     file.write_text(tls_registry.ca)
     assert get(url, trusted=trusted())[0] == 200

@@ -209,9 +209,15 @@ def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
 
 
 @pytest.mark.django_db
-@for_each_row(("command", "waits"), [("token", 1), ("up", 0), ("web", 0), ("worker", 0), ("beat", 0)])
-def test_a_change_is_waited_for_at_the_end_of_a_command_and_of_no_long_process(monkeypatch, settings, command, waits):
-    settings.SERVE_STALE_SECONDS = 60
+@for_each_row(
+    ("command", "repeats", "waits"),
+    [("token", 60, 1), ("token", 0, 0), ("up", 60, 0), ("web", 60, 0), ("worker", 60, 0), ("beat", 60, 0)],
+)
+def test_a_change_is_waited_for_at_the_end_of_a_command_and_of_no_long_process(
+    monkeypatch, settings, command, repeats, waits
+):
+    """Where answers are repeated during an outage."""
+    settings.SERVE_STALE_SECONDS = repeats
     slept: list[float] = []
     monkeypatch.setattr(command_line, "execute_from_command_line", lambda _: None)
     monkeypatch.setattr(generation, "_has_changed", True)
