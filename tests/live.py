@@ -153,7 +153,7 @@ class FirstRun:
             return
         kept = Path(tempfile.mkdtemp(prefix="larder-first-run-"))
         atexit.register(shutil.rmtree, kept, ignore_errors=True)
-        for name in ("blobs", "static", "tls"):
+        for name in ("blobs", "bundles", "static", "tls"):
             shutil.copytree(data_dir / name, kept / name)
         shutil.copy2(data_dir / "secret_key", kept)
         database, copy = sqlite3.connect(data_dir / "db.sqlite3"), sqlite3.connect(kept / "db.sqlite3")
