@@ -1,4 +1,4 @@
-"""What a token created, so that it can end together with the token: after a leak the thief's own ways in must go, too.
+"""Rows that a token created, so that they can end together with it: after a leak the thief's own access must go, too.
 
 Each room describes its rows (`Source`); registry_site/wiring.py adds those of the rooms above. There is one level: a
 token that a token created has no scope manage, so it creates nothing of this kind. Changes to what existed before
@@ -68,7 +68,7 @@ class Creation:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """What has ended, and what has not, with the reason."""
+    """The creations that have ended, and those that have not, with the reason."""
 
     ended: list[Creation]
     kept: list[tuple[Creation, RegistryError]]

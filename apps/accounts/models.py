@@ -31,7 +31,7 @@ class User(AbstractUser):
 
     @property
     def pseudonym(self) -> str:
-        """The user name after erasure; nobody can choose a name with this prefix."""
+        """The user name after erasure; no one can choose a name with this prefix."""
         return f"{PSEUDONYM}{self.pk}"
 
     @property
@@ -61,7 +61,7 @@ class Visibility(models.TextChoices):
 
 
 class BreakingChanges(models.TextChoices):
-    """What happens to a version that breaks something although its number does not say so: docs/version-guard.md."""
+    """The treatment of a version that breaks something although its number does not say so: docs/version-guard.md."""
 
     SILENT = "silent", "Silent: show no warning"
     WARN = "warn", "Warn: show a warning on the release's page"
@@ -356,7 +356,7 @@ class StaffRole(models.TextChoices):
 
 
 class GroupMapping(models.Model):
-    """What the members of an identity provider's group get when they sign in: a team, or a role of staff."""
+    """The team or staff role that members of an identity provider's group get when they sign in."""
 
     issuer = models.CharField(max_length=200)
     group = models.CharField(max_length=200, help_text="As the provider's groups claim names it, in the same letters.")
@@ -383,7 +383,7 @@ class GroupMapping(models.Model):
 
 
 class GroupAssignment(models.Model):
-    """What somebody has because of a mapping, and not by hand: it ends at a sign-in without the group."""
+    """A role that a person has because of a mapping, and not by hand: it ends at a sign-in without the group."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="group_assignments")
     issuer = models.CharField(max_length=200)

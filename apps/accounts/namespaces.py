@@ -189,7 +189,7 @@ def require_approval(
     """Let someone who took no part in it approve each release, perhaps with a second factor, and those from Git or CI
     two people; None changes nothing.
 
-    What awaits approval already goes on waiting, for as many people as it did, whatever is set. Raises Conflict:
+    Releases that await approval already keep waiting for as many people as before, whatever is set. Raises Conflict:
     where operators require two people, an owner who switches it off would publish alone, so that takes an operator.
     """
     row = _locked(namespace)
@@ -277,8 +277,8 @@ def transfer(
 ) -> Grant:
     """Make `to` an owner; the owner `giver` loses the role or stays as publisher.
 
-    Without a giver nobody loses a role: staff hand on a namespace that was left behind. What people connected who are
-    no owners then is suspended, until an owner confirms it. Raises Conflict and Invalid.
+    Without a giver no account loses a role: staff hand on a namespace that was left behind. What people connected who
+    are no owners then is suspended, until an owner confirms it. Raises Conflict and Invalid.
     """
     _locked(namespace)
     who = _grantee_filter(to)

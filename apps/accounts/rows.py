@@ -68,8 +68,8 @@ class DeletedTeam(models.Model):
 
 
 class Connection(models.Model):
-    """What works in a namespace without a person: publishes there, or is sent its events. It has `namespace`,
-    `created_by` and `created_at` as well. `access.connections` says who answers for it, and has the verbs.
+    """A connection that works in a namespace without a person: it publishes there, or is sent its events. It has
+    `namespace`, `created_by` and `created_at` as well. `access.connections` says who answers for it, and has the verbs.
     """
 
     confirmed_by = models.ForeignKey(
@@ -89,7 +89,7 @@ class Connection(models.Model):
 
 
 class ConnectionChange(models.Model):
-    """Who changed a connection since it was created or confirmed: they answer for it as well."""
+    """A person who changed a connection since it was created or confirmed: they answer for it as well."""
 
     kind = models.CharField(max_length=20, help_text="As `access.connections` names it.")
     number = models.BigIntegerField(help_text="Of the connection.")
@@ -174,7 +174,7 @@ class TokenExchange(models.Model):
 
 
 class Act(models.TextChoices):
-    """What somebody did to what a machine publishes for."""
+    """The ways in which a person had a hand in what a machine publishes for."""
 
     STARTED = "started", "Started it"
     CHANGED = "changed", "Changed it"
@@ -182,7 +182,8 @@ class Act(models.TextChoices):
 
 
 class MachineAct(models.Model):
-    """Who had a hand in what a machine publishes for, beside who made it: they approve nothing that comes from it.
+    """A person who had a hand in what a machine publishes for, beside its maker: they approve nothing that comes from
+    it.
 
     `access.machines.acted` writes it, in the transaction of the act. Rows stay when the rule or the repository ends, so
     that what awaits approval by then keeps its ties.

@@ -175,7 +175,7 @@ class File:
 
 
 def verified_file(digest: str) -> File | None:
-    """Return the file if this process has hashed it within the hour, and nobody has written it since.
+    """Return the file if this process has hashed it within the hour, and it was not written since.
 
     Such a file may leave without another check: `read` hashes it again once this answers None.
     """
@@ -287,7 +287,7 @@ def free_bytes() -> int | None:
 
 
 def sweep(*, now: datetime) -> int:
-    """Delete what has been in staging for a day and belongs to nobody: no upload takes that long.
+    """Delete files that have been in staging for a day and belong to no upload: none takes that long.
 
     Return how many objects and unfinished uploads.
     """

@@ -1,6 +1,6 @@
 """Hash a large file once for the many that want it at the same moment, and send it without holding much of it.
 
-Whoever streams a blob that nobody has hashed holds two steps of it: a hundred clients of a package that has just come
+A reader that streams an unverified blob holds two steps of it: a hundred clients of a package that was just stored
 would hold 200 MB, and hash it a hundred times.
 """
 
@@ -55,7 +55,7 @@ def verify_file(digest: str, *, size: int) -> None:
 
 
 def read_part(digest: str, part: range, *, size: int) -> Iterator[bytes]:
-    """As `store.read_part`; of a file that was verified in small pieces, and without another check."""
+    """Read a part like `store.read_part`; of a file that was verified in small pieces, and without another check."""
     file = store.verified_file(digest)
     return store.read_part(digest, part, size=size) if file is None else _pieces(file, part)
 

@@ -83,9 +83,9 @@ def claim(job_id: int) -> Iterator[Claim | None]:
 
 @contextmanager
 def claim_next(kind: str, job_id: int) -> Iterator[Claim | None]:
-    """As `claim`, of the job whose turn it is: of this one, or of another that its queue was rung for.
+    """Claim, like `claim`, the job whose turn it is: this one, or another that its queue was rung for.
 
-    Work in bulk leaves one slot of the worker free. None also if it must wait: whoever ends rings again.
+    Work in bulk leaves one slot of the worker free. None also if it must wait: the job that ends next rings again.
     """
     job = _take_next(kind, job_id)
     try:
@@ -157,7 +157,7 @@ def _go_on(own: Claim) -> None:
 
 
 def _quietly(act: Callable[[], object]) -> None:
-    """What follows a job that has ended must not look like its failure."""
+    """Run work that follows an ended job, so that its failure does not look like the job's."""
     try:
         act()
     except database_availability.AWAY as error:

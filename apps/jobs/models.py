@@ -24,7 +24,7 @@ LOST = "was lost during the work: it was killed, ran out of memory, or could not
 
 
 class Leased(models.Model):
-    """What one worker at a time tries to do, until its lease runs out: a job, a delivery, a letter.
+    """Work that one worker at a time tries, until its lease runs out: a job, a delivery, a letter.
 
     A worker counts its attempt when it begins. If its lease runs out it was killed or cut off, which is no attempt: the
     next one does not count another. So that what kills every worker ends too, `settings.JOB_LAPSES` limits those.
@@ -103,7 +103,7 @@ class JobQuerySet(models.QuerySet["Job"]):
         return self.filter(state=State.QUEUED, finished_at=None, rung_at=None)
 
     def in_turn(self) -> Self:
-        """What somebody waits for, then work in bulk; in both, namespaces take turns (`turns`)."""
+        """Order by urgency: work that a person waits for, then bulk work; in both, namespaces take turns (`turns`)."""
         in_bulk = Case(When(source="", then=0), default=1, output_field=models.IntegerField())
         return self.order_by(in_bulk, "turn", "pk")
 

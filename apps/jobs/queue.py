@@ -62,7 +62,7 @@ def enqueue(
 def enqueue_once(
     kind: str, *, target: int, created_by_id: int | None, source: str | None = None, share: str | None = None
 ) -> bool:
-    """As `enqueue`; return False, and write nothing, if a job of this kind already works on the target."""
+    """Enqueue like `enqueue`; return False, and write nothing, if a job of this kind already works on the target."""
     try:
         with transaction.atomic():  # of its own, so that the caller's survives
             enqueue(kind, target=target, created_by_id=created_by_id, source=source, share=share)

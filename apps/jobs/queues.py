@@ -1,4 +1,4 @@
-"""Which queues there are, what they carry, which need a worker now. registry_site/wiring.py fills in the rest."""
+"""The queues, what they carry, and which of them need a worker now. registry_site/wiring.py fills in the rest."""
 
 from collections.abc import Callable
 from fnmatch import fnmatch

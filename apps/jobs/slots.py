@@ -1,7 +1,7 @@
-"""How much of this worker does work in bulk: all but one of its slots.
+"""The share of this worker that does bulk work: all but one of its slots.
 
-The last one is for what somebody waits for. While that runs, no work in bulk begins, unless it has waited for long:
-they would share the processors.
+The last one is for work that a person waits for. While that runs, no work in bulk begins, unless it has waited for
+long: they would share the processors.
 """
 
 import os
@@ -21,7 +21,7 @@ GIVES_WAY_SECONDS = 10.0  # work in bulk, to what somebody waits for
 
 class Slots(Protocol):
     def take(self, *, in_bulk: bool) -> bool:
-        """Return whether such work may begin. If not, whoever ends rings again."""
+        """Return whether such work may begin. If not, the job that ends next rings again."""
 
     def give_back(self, *, in_bulk: bool) -> None: ...
 

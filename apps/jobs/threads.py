@@ -115,8 +115,8 @@ def finish_all(seconds: float, *groups: Threads) -> None:
 class JobThreads(Threads):
     """Threads that claim the jobs of some kinds, and do them: `works` by kind, with what tells that the process ends.
 
-    When it does, its jobs are given back: another worker goes on with what they have recorded. `share` threads at most
-    are for one kind, and a quarter for its jobs in bulk, which keep none from its turn.
+    When it does, its jobs are given back: another worker continues from what they have recorded. `share` threads at
+    most are for one kind, and a quarter for its jobs in bulk, which keep none from its turn.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Whose turn it is, so that nobody starves behind work that was created in bulk.
+"""Turns of jobs, so that none starves behind work that was created in bulk.
 
 What a person or a hook waits for goes first. Of work in bulk, each `source` has at most WINDOW jobs rung for; the rest
 are rows that wait, and `queue.go_on` rings for the next when one ends. What a job leads to belongs to its source.
@@ -26,7 +26,7 @@ FEW = 8
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """What the job that this thread works on passes on to the jobs that it creates."""
+    """The source and share that the job of this thread passes on to the jobs that it creates."""
 
     source: str
     share: str
@@ -39,7 +39,7 @@ refills: dict[str, Callable[[int], object]] = {}
 
 
 def source_of(name: str, *, count: int) -> str:
-    """Return the source of so many jobs that are created at once: few are waited for by whoever asked."""
+    """Return the source of so many jobs that are created at once: few of them count as awaited by the person who asked."""
     return name if count > FEW else ""
 
 

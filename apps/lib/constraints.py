@@ -83,7 +83,8 @@ class Constraint:
         return all(term.allows(version.sort_key) for term in self.terms)
 
     def covers(self, version: Version) -> bool:
-        """As people mean a range: 5.1.0-beta1 counts as 5.1.0, except for `=`, `!=` and terms with a pre-release.
+        """Return whether the version is in the range as people mean it: 5.1.0-beta1 counts as 5.1.0, except for `=`,
+        `!=` and terms with a pre-release.
 
         So no pre-release slips through a range that was written to refuse, or to allow, a whole series.
         """

@@ -22,7 +22,7 @@ class HostedProvider:
 class MirroredPackage:
     """One platform's zip, by the signed sums; `h1` is empty and `size` the registry's claim until it is fetched.
 
-    `is_public`: anybody may fetch it; else links carry their own permission.
+    `is_public`: anyone may fetch it; else links carry their own permission.
     """
 
     os: str
@@ -45,7 +45,7 @@ class MirroredPackage:
 
 @dataclass(frozen=True, slots=True)
 class LockedVersion:
-    """What a lock file records of a provider: hashes of bytes that were verified, and those of its signed sums."""
+    """The hashes that a lock file records of a provider: of bytes that were verified, and of its signed sums."""
 
     version: str
     hashes: tuple[str, ...]
@@ -53,7 +53,7 @@ class LockedVersion:
 
 @dataclass(frozen=True, slots=True)
 class PackageLink:
-    """What a package's URL names. `capability`: of a link that carries its own permission; empty without one."""
+    """The parts of a package's URL. `capability`: of a link that carries its own permission; empty without one."""
 
     provider: HostedProvider
     number: str
@@ -71,7 +71,7 @@ class OpenLink:
 
 @dataclass(frozen=True, slots=True)
 class MirroredVersions:
-    """What one asker may see, highest first. `seconds`: as of a version."""
+    """The versions that one asker may see, highest first. `seconds`: as of a version."""
 
     numbers: Sequence[str]
     seconds: float
@@ -81,7 +81,8 @@ class MirroredVersions:
 class MirroredVersion:
     """A version by the verified sums, with the packages of the platforms that this asker may fetch.
 
-    `seconds`: for how long policy and list say the same to whoever may ask; 0: the answer is for this asker alone.
+    `seconds`: for how long policy and list give the same answer to every asker who may read it; 0: the answer is for
+    this asker alone.
     """
 
     number: str
@@ -100,7 +101,7 @@ class MirroredDocument:
 
 
 class OtherClientsOnly(NotFound):
-    """The terms of a registry allow other clients alone. Whoever sees it may be told so."""
+    """The terms of a registry allow other clients alone. The answer may say so to everyone who may see the version."""
 
 
 class VersionUnknown(NotFound):

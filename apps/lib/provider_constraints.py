@@ -122,7 +122,7 @@ def _order(one: Term, other: Term) -> int:
 
 
 def _is_less(one: str, other: str) -> bool:
-    """As the clients' library compares texts after `-` and `+`, which is not quite what SemVer says."""
+    """Compare texts after `-` and `+` like the clients' library, which differs from SemVer."""
     mine, theirs = one.split("."), other.split(".")
     for at, (left, right) in enumerate(zip(mine, theirs, strict=False)):
         last = (at == len(mine) - 1, at == len(theirs) - 1)

@@ -1,4 +1,4 @@
-"""What people connect to a namespace, and leave behind: trusted publishers, Git repositories, webhooks.
+"""Connections that people make to a namespace and leave behind: trusted publishers, Git repositories, webhooks.
 
 A connection works without the person who made it, so it would survive their role. Owners answer for it: who created it,
 or has confirmed it since, and who has changed it after that. It is left behind once one of them owns the namespace no
@@ -53,7 +53,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """What works in a namespace for everyone who knows it, as `person` does: they chose it, or saw it once."""
+    """A secret that works in a namespace for everyone who knows it, as `person` does: they chose it, or saw it once."""
 
     noun: str
     name: str

@@ -27,7 +27,7 @@ from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, Unknown
 
 @dataclass(frozen=True, slots=True)
 class Viewer:
-    """The person behind a request, by session or token; without a user nobody."""
+    """The person behind a request, by session or token; anonymous without a user."""
 
     user: User | None = None
     token: ApiToken | None = None
@@ -135,7 +135,7 @@ def owners_of(namespace: Namespace) -> list[str]:
 
 
 def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
-    """As `owners_of`, by number, in one query."""
+    """Return the owners like `owners_of`, by number of the namespace, in one query."""
     grants = Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team")
     found: dict[int, list[tuple[bool, str]]] = {}
     for grant in grants:
@@ -172,7 +172,8 @@ def namespace_and_role(
     letter case (OCI), `canonical` also the difference of `-` and `_` (sources of providers).
 
     Raises CredentialsRequired (not signed in; the same text for hidden and missing), NotFound (hidden or missing; the
-    same text for both, but for a visible one in another spelling the right one) or RoleRequired (role missing).
+    same text for both, except that a visible one in another spelling gets the right spelling) or RoleRequired (role
+    missing).
     """
     # PostgreSQL raises on a NUL byte, and no namespace has one.
     operating = operates(viewer, permission)

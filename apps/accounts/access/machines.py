@@ -57,6 +57,8 @@ def acted(number: int, actor: Viewer, act: Act) -> None:
 
 
 def people_behind(viewer: Viewer) -> set[int]:
-    """Return the account that asks, and who made the token that it sends: the token may end before anybody looks."""
+    """Return the account that asks, and the maker of the token that it sends: the token may end before the result is
+    read.
+    """
     makers = ApiToken.objects.filter(pk=viewer.token_id or 0, made_by__isnull=False).values_list("made_by", flat=True)
     return {*([viewer.user_id] if viewer.user_id else []), *(makers if viewer.token_id else [])}

@@ -1,4 +1,4 @@
-"""How many threads of requests one account may keep busy at once with child processes.
+"""The limit on threads of requests that one account may keep busy at once with child processes.
 
 Counted in each web process, where the threads are. A rate limit cannot do this: it counts how many requests came, not
 how long each of them has kept a thread. Clients push in parallel, and some do not repeat what was answered 429: where
@@ -36,7 +36,7 @@ class Turn:
     until: float | None = None
 
     def begin(self) -> bool:
-        """Tell whether it may wait, or go on to."""
+        """Return whether it may start waiting, or continue to."""
         if self.until is None:
             self.until = time.monotonic() + self.seconds
         return self.until > time.monotonic()

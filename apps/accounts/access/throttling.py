@@ -1,7 +1,7 @@
 """Rate limits (settings.RATES), counted in the cache: by account, by address, or by both.
 
 Time is cut into windows, and the window is part of the key: an atomic increment is all that processes and hosts need.
-What clients do during `init` is never counted. A count that cannot be stored refuses nobody.
+What clients do during `init` is never counted. If a count cannot be stored, the attempt is allowed.
 
 What proves itself (a token, a signature, a passkey) is verified first, and refusals alone are counted: one stranger
 must not stop others behind the same address. What can be guessed (a password, a code) is counted before it is looked
@@ -48,7 +48,7 @@ class Limit:
 
 
 class Attempt:
-    """What was counted, to be given back if the attempt was right."""
+    """The counters of one attempt, to be given back if the attempt was right."""
 
     def __init__(self) -> None:
         self._keys: list[str] = []
@@ -94,7 +94,7 @@ def by_address(group: str, address: str, *, times: int = 1) -> Limit:
 
 
 def by_account(group: str, number: int | None, address: str) -> Limit:
-    """By the account, or by the address of somebody who is not signed in."""
+    """Limit by the account, or by the address of a request that is not signed in."""
     return Limit(group, f"account {number}") if number is not None else by_address(group, address)
 
 

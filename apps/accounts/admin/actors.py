@@ -14,7 +14,7 @@ def actor_of(request: HttpRequest) -> Viewer:
 
 
 def each(verb: Callable[[Any, Viewer], object], done: str) -> Callable[[Any, HttpRequest, QuerySet[Any]], None]:
-    """Return the function of an action that calls the verb with each row and whoever asks for it."""
+    """Return the function of an action that calls the verb with each row and the account that asks for it."""
 
     def run(admin: Any, request: HttpRequest, rows: QuerySet[Any]) -> None:
         actor = actor_of(request)

@@ -154,7 +154,7 @@ class GroupMappingForm(forms.ModelForm[GroupMapping]):
 
 @admin.register(GroupMapping)
 class GroupMappingAdmin(LarderAdmin[GroupMapping]):
-    """What groups of identity providers give. Rows are added and deleted, never changed."""
+    """The roles that groups of identity providers give. Rows are added and deleted, never changed."""
 
     names = ("sign-on group", "sign-on groups")
     form = GroupMappingForm

@@ -1,7 +1,7 @@
 """Django's database sessions, stored under a digest of the cookie (SESSION_ENGINE).
 
-With Django's own engine the row's key is the cookie's value, so that anybody who reads the table, or a backup of it,
-could sign in as everybody for twelve hours.
+With Django's own engine the row's key is the cookie's value, so that a reader of the table, or of a backup of it, could
+sign in as anyone for twelve hours.
 """
 
 import hashlib

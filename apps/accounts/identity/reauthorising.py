@@ -38,7 +38,7 @@ def refusal(viewer: Viewer, namespace: Namespace, *, only_name: str) -> Registry
 
 
 def is_allowed(viewer: Viewer, namespace: Namespace, *, only_name: str) -> bool:
-    """Like `refusal`, without an audit row: for housekeeping, where nobody tried anything."""
+    """Check like `refusal`, without an audit row: for housekeeping, which is not an attempt by anyone."""
     try:
         role = role_on(_as_of_now(viewer), namespace, only_name=only_name)
     except CredentialsRequired:

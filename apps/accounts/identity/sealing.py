@@ -16,7 +16,7 @@ from apps.lib.errors import Unavailable
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """Where rows of a model have a sealed text: in the field `name`, or under `key` of the object in it.
+    """A column of encrypted text: the field `name` of a model, or the text under `key` of the object in it.
 
     `bound_to`: the field whose value is a part of the purpose, so that no other row opens the text.
     """
@@ -100,7 +100,7 @@ def replace(found: Outdated) -> bool:
 
 
 def _opens(text: str, purpose: str) -> bool:
-    """Whether the newest secret key does."""
+    """Return whether the newest secret key opens the text."""
     try:
         _cipher(settings.SECRET_KEY, purpose).decrypt(text.encode())
     except InvalidToken:

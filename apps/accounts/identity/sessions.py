@@ -161,7 +161,7 @@ def end_by_provider(*, user: User, issuer: str, sid: str) -> int:
 
 @transaction.atomic
 def end_by_sid(*, issuer: str, sid: str) -> int:
-    """End the sessions that the issuer's session `sid` began, whoever has them; return how many ended."""
+    """End the sessions that the issuer's session `sid` began, of any account; return how many ended."""
     found = (row.get_decoded() for row in Session.objects.filter(expire_date__gt=timezone.now()).iterator())
     owners = {data.get(SESSION_KEY) for data in found if data.get(SIGN_ON) == {"issuer": issuer, "sid": sid}}
     people = User.objects.filter(pk__in=[owner for owner in owners if owner]).order_by("pk")
@@ -186,7 +186,7 @@ def is_signed_in(digest: str, user: User) -> bool:
 
 
 def _is_of(data: Mapping[str, Any], user: User) -> bool:
-    """Check the session like django.contrib.auth.get_user, but for another request's session."""
+    """Check the session like django.contrib.auth.get_user, except that it is another request's session."""
     if data.get(SESSION_KEY) != str(user.pk):
         return False
     known = [user.get_session_auth_hash(), *user.get_session_auth_fallback_hash()]

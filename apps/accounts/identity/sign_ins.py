@@ -65,7 +65,7 @@ def count_refused_sign_on(request: HttpRequest) -> None:
 
 
 def count_refused_passkey(request: HttpRequest, user: User | None) -> None:
-    """Count an answer of a passkey that was refused: nobody guesses a right one, so that none is ever limited.
+    """Count a passkey's answer that was refused: right ones cannot be guessed, so it is never limited.
 
     By account; at sign-in, where only the answer says whose it is, by address. Apart from codes and passwords, which
     are guessed, so that strangers' nonsense does not use up a person's tries. Raises TooManyAttempts.
@@ -117,14 +117,14 @@ def record_failed_sign_in(*, credentials: dict[str, Any], **_: Any) -> None:
 
 
 def record_failed_second_factor(*, request: HttpRequest, user: User, **_: Any) -> None:
-    """Record a wrong code: whoever sent it knew the password."""
+    """Record a wrong code: its sender knew the password."""
     subject, client = f"user/{user.pk}", address_of(request)
     metrics.sign_ins.labels("wrong_code").inc()
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject=subject, client=client, reason="second_factor")
 
 
 def record_failed_sign_on(*, issuer: str, reason: str) -> None:
-    """Record what an identity provider did not confirm. Who it was, nobody knows."""
+    """Record what an identity provider did not confirm. The person is unknown."""
     metrics.sign_ins.labels("sign_on_refused").inc()
     record(Kind.USER_SIGN_IN_FAILED, actor_id=None, subject="user/unknown", issuer=issuer, reason=reason)
 

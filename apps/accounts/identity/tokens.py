@@ -125,7 +125,8 @@ def issue(
 def issue_to_run(
     *, user: User, label: str, namespace: Namespace, only_name: str, lifetime: timedelta
 ) -> tuple[ApiToken, str]:
-    """As `issue`, for a run of a trusted publisher: it publishes in one namespace, perhaps one name of it.
+    """Issue a token, like `issue`, to a run of a trusted publisher: it publishes in one namespace, perhaps one name of
+    it.
 
     Runs are many, and end by themselves, so they are not counted as those of other machines are.
     """
@@ -297,8 +298,8 @@ def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
 def report_leaks(found: Mapping[str, str]) -> set[str]:
     """Revoke those texts that are tokens, by {text: where it was found}; return them. One query for all others.
 
-    To know a token is the proof that it leaked, so whoever has it may end it. Tokens that ended before are tokens too:
-    their owner learns that they leaked.
+    To know a token is the proof that it leaked, so anyone who has it may end it. Tokens that ended before are tokens
+    too: their owner learns that they leaked.
     """
     digests = {digest_of(text): text for text in found if is_well_formed(text)}
     rows = list(ApiToken.objects.filter(digest__in=digests).order_by("pk")) if digests else []

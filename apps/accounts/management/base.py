@@ -1,4 +1,4 @@
-"""What the commands of this room share."""
+"""Shared code of this room's commands."""
 
 from argparse import ArgumentParser
 from typing import Any

@@ -112,7 +112,7 @@ def open_requests(namespaces: NamespaceQuerySet, most: int) -> list[Request]:
 
 
 def _publishing(namespaces: Sequence[Namespace], people: Sequence[User]) -> set[tuple[int, int]]:
-    """Who may publish where, by number of namespace and person."""
+    """Return the pairs of namespace and person, by number, in which the person may publish."""
     grants = Grant.objects.filter(namespace__in=namespaces, role__gte=Role.PUBLISHER)
     own = grants.filter(user__in=people).values_list("namespace", "user")
     by_team = grants.filter(Q(team__memberships__user__in=people)).values_list("namespace", "team__memberships__user")

@@ -1,6 +1,6 @@
 """Teams and staff roles from groups of identity providers: the table in the admin, and its effect at a sign-in.
 
-What somebody has by hand is left alone. Only what a mapping gave (`GroupAssignment`) ends with the group.
+Roles that were given by hand are left alone. Only what a mapping gave (`GroupAssignment`) ends with the group.
 """
 
 from collections.abc import Iterable
@@ -82,7 +82,7 @@ def _record(kind: Kind, mapping: GroupMapping, actor: Viewer) -> None:
 
 
 def _set_staff_role(user: User, assignment: GroupAssignment | None, role: StaffRole | None, issuer: str) -> None:
-    """Superusers are left alone, and so is a role that somebody has by hand."""
+    """Set or end the staff role that groups give; superusers are left alone, and so is a role that was given by hand."""
     before = StaffRole(assignment.staff_role) if assignment else None
     if before == role and (role is None or user.is_staff):
         return

@@ -1,4 +1,5 @@
-"""Whether two accounts belong to one person: they share an identity of a provider or a mail address, now or before.
+"""Tell whether two accounts belong to one person: they share an identity of a provider or a mail address, now or
+before.
 
 Addresses are confirmed before an account has them, and compared without regard to letter case.
 """

@@ -1,4 +1,4 @@
-"""Which account a person from an identity provider gets, and what their groups give them.
+"""The choice of the account that a person from an identity provider gets, and of the roles that their groups give.
 
 An account belongs to (issuer, subject), never to a name or an e-mail address: those can change hands.
 """
@@ -37,7 +37,7 @@ class SignOnAdapter(ProviderAdapter):
     """SOCIALACCOUNT_ADAPTER."""
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Decide whose account it is, before allauth signs anybody in."""
+        """Decide whose account it is, before allauth signs the person in."""
         identity, state = sociallogin.identity, sociallogin.state
         match state.get("process"):
             case "connect":

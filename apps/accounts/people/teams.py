@@ -1,4 +1,4 @@
-"""Verbs on teams. The caller asks the gate first; the rules here bind everybody."""
+"""Verbs on teams. The caller asks the gate first; the rules here bind everyone."""
 
 import re
 from typing import Any

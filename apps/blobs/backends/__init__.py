@@ -127,7 +127,9 @@ class Backend(Protocol):
         """Return a URL by which anyone may read the object for so long, with these headers; None if there is none."""
 
     def upload_link(self, key: str, *, size: int, seconds: int) -> UploadLink | None:
-        """Return by what request anyone may create the object, of that size; None if nobody may."""
+        """Return the request by which a client without credentials may create the object, of that size; None if there
+        is none.
+        """
 
     def upload_origin(self) -> str:
         """Return the origin of such links for browsers; empty if there are none."""

@@ -1,4 +1,4 @@
-"""What the drivers of object storage share: sending in parts, creating only once, spooling, listing.
+"""Shared code of the drivers of object storage: sending in parts, creating only once, spooling, listing.
 
 A driver says how its service puts, reads, lists and deletes an object, and how its errors are mapped.
 """
@@ -314,7 +314,7 @@ def _is_alone(backend: Backend, folder: str, mark: str) -> bool:
 
 
 class _Ranges:
-    """What `Steps` reads, DOWNLOAD_BYTES at a time: clients that stream keep whole objects in memory."""
+    """The bytes that `Steps` reads, DOWNLOAD_BYTES at a time: clients that stream keep whole objects in memory."""
 
     def __init__(self, fetch: Fetch, start: int, stop: int | None) -> None:
         self._fetch = fetch

@@ -1,4 +1,4 @@
-"""How a backup, a `verify` and a scrub last ended. Each begins `with runs.recorded(...)`, on any host."""
+"""The last results of a backup, a `verify` and a scrub. Each begins `with runs.recorded(...)`, on any host."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

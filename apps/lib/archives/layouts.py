@@ -57,7 +57,7 @@ def layout_of(names: Iterable[str]) -> Layout:
 
 
 def is_left_out(name: str) -> bool:
-    """Whether a member does not belong to a module: files of a working copy or an operating system, or state."""
+    """Return whether a member does not belong to a module: files of a working copy or an operating system, or state."""
     *folders, file = _parts(name)
     return (
         not _FOLDERS_LEFT_OUT.isdisjoint((*folders, file))
@@ -70,7 +70,7 @@ def is_left_out(name: str) -> bool:
 
 
 def is_state(name: str) -> bool:
-    """Whether a member is a state file or a backup of one."""
+    """Return whether a member is a state file or a backup of one."""
     *folders, file = _parts(name)
     if name.endswith("/"):
         return False
@@ -79,7 +79,9 @@ def is_state(name: str) -> bool:
 
 
 def is_module_file(file: str) -> bool:
-    """Whether clients read a file of this name, given without its folder, as part of a module. They skip dot files."""
+    """Return whether clients read a file of this name, given without its folder, as part of a module. They skip dot
+    files.
+    """
     return file.endswith(MODULE_SUFFIXES) and not file.startswith(".")
 
 
@@ -88,7 +90,7 @@ def is_command_file(file: str) -> bool:
 
 
 def is_beside_module(name: str) -> bool:
-    """Whether no client that installs the module needs the member: dot files, examples, tests, documentation."""
+    """Return whether no client that installs the module needs the member: dot files, examples, tests, documentation."""
     *folders, file = _parts(name)
     beside = (part for above, part in zip(["", *folders], folders, strict=False) if above != "modules")
     return (
@@ -100,7 +102,7 @@ def is_beside_module(name: str) -> bool:
 
 
 def has_submodules(names: Iterable[str]) -> bool:
-    """Whether a folder below `modules/` has module files, which clients load by `//modules/<name>`."""
+    """Return whether a folder below `modules/` has module files, which clients load by `//modules/<name>`."""
     return any(_is_submodule_file(name) and name.count("/") > 1 for name in names)
 
 

@@ -266,7 +266,7 @@ def _out_of_order(found: str, file: str) -> Refusal:
 
 
 def _is_sparse(key: bytes) -> bool:
-    """Whether a record says that the member has holes: GNU's three formats, and star's."""
+    """Return whether a record says that the member has holes: GNU's three formats, and star's."""
     return key.startswith(b"GNU.sparse.") or key == b"SCHILY.realsize"
 
 

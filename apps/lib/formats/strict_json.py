@@ -8,7 +8,9 @@ DEEPEST = 100
 
 
 class Malformed(ValueError):
-    """`str()` goes on from the name of the document: "is not valid JSON: …"."""
+    """The document is not strict JSON. `str()` continues a sentence that begins with the document's name: "is not valid
+    JSON: …".
+    """
 
 
 def loads(raw: bytes) -> Any:

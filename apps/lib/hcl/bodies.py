@@ -15,7 +15,7 @@ Sort = Literal["", "string", "number", "bool", "null", "list", "object"]
 class Expression(Protocol):
     @property
     def at(self) -> int:
-        """Where it begins, as an offset."""
+        """The offset at which it begins."""
 
     @property
     def source(self) -> str: ...
@@ -48,11 +48,11 @@ class Expression(Protocol):
 
     @property
     def variables(self) -> Sequence[Traversal] | None:
-        """What it refers to, each up to the first part that must be evaluated; None if that is not known."""
+        """The references in it, each up to the first part that must be evaluated; None if they are not known."""
 
     @property
     def path(self) -> Traversal | None:
-        """As `traversal`, where an index may be evaluated: it is KEY then."""
+        """The `traversal`, in which an index may be evaluated: it is KEY then."""
 
     @property
     def call(self) -> tuple[str, Sequence["Expression"]] | None:

@@ -147,7 +147,7 @@ class NativeExpression:
         return found
 
     def _referred(self, children: Sequence["Node"], scope: frozenset[str]) -> Iterator[Traversal]:
-        """What the references among these nodes name; the parts of each are its next siblings."""
+        """Yield the names in the references among these nodes; the parts of each are its next siblings."""
         for at, child in enumerate(children):
             if child.type == "variable_expr" and (root := self.file.source(child)) not in scope:
                 names, _ = self._steps(children[at + 1 :])

@@ -1,5 +1,5 @@
-"""What tree-sitter's grammar takes and HCL's scanner and parser refuse, besides line ends (`hclsyntax/scan_tokens.rl`,
-`parser.go`).
+"""Syntax that tree-sitter's grammar accepts and HCL's scanner and parser refuse, besides line ends
+(`hclsyntax/scan_tokens.rl`, `parser.go`).
 
 Each pattern finds candidates in the text, of which the tree says whether they stand in a string or a comment.
 """
@@ -66,7 +66,7 @@ def oddities(file: File, root: "Node") -> Iterator[tuple[int, str]]:
 
 
 def _is_text(node: "Node") -> bool:
-    """Whether it is within a string, heredoc or comment, where any characters may stand."""
+    """Return whether the node is within a string, heredoc or comment, which may contain any characters."""
     return node.type in _STRINGS or (node.type in ("string_lit", "quoted_template", "heredoc_template"))
 
 

@@ -203,7 +203,7 @@ def _line_faults(file: File, node: "Node", kind: str) -> Iterable[Fault]:
 
 
 def _one_line_faults(file: File, block: "Node") -> Iterator[Fault]:
-    """What is on the line of a block's opening or closing brace.
+    """Yield the faults on the line of a block's opening or closing brace.
 
     After `{` on its line: nothing, or one argument and `}`. Before `}` on its line: nothing else.
     """
@@ -276,7 +276,7 @@ def _line_break(file: File, statement: "Node") -> int | None:
 
 
 def _known_number(match: re.Match[bytes]) -> bytes:
-    """As many bytes; the tree only says where a number is."""
+    """Return a replacement of the same length; the tree only says where a number is."""
     return b"0" * len(match[0]) if match["exponent"] else b"0@"
 
 

@@ -23,7 +23,7 @@ def literal_or_none(file: File, expression: "Node") -> Any:
 
 
 def _literal(file: File, expression: "Node") -> Any:
-    """As JSON. Raises Undecodable unless all of it is literal. MAX_DEPTH bounds the recursion."""
+    """Return the expression as JSON. Raises Undecodable unless all of it is literal. MAX_DEPTH bounds the recursion."""
     node = unwrapped(expression)
     if node.type != "collection_value":
         return _scalar(file, node)
@@ -119,7 +119,7 @@ def tokens_of(file: File, expression: "Node") -> list[bytes]:
 
 
 def _parts(file: File, text: "Node") -> list["Node | bytes"]:
-    """What is between the sequences of a template, with its blanks, and these."""
+    """Return the sequences of a template and the text between them, with its blanks."""
     parts: list[Node | bytes] = []
     at = text.start_byte
     for child in text.children:

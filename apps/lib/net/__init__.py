@@ -1,1 +1,1 @@
-"""What HTTP in and out share: bodies, peers behind proxies, host names, requests to servers of others."""
+"""Shared code of incoming and outgoing HTTP: bodies, peers behind proxies, host names, requests to other servers."""

@@ -1,4 +1,4 @@
-"""Which URLs and addresses Larder calls for somebody who is not its operator (SSRF).
+"""The rules for URLs and addresses that Larder may call on behalf of users (SSRF).
 
 Which addresses are public is decided by the tables below, not by `is_global`, whose answers differ between Python 3.11
 and 3.14. Sources: IANA's special-purpose address registries for IPv4

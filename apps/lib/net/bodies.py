@@ -20,7 +20,7 @@ ARRIVED = "larder.body_has_arrived"
 
 
 class Disconnected(RegistryError):
-    """The client disconnected during its body. Nobody reads the answer."""
+    """The client disconnected during its body. No one reads the answer."""
 
     code = "disconnected"
 

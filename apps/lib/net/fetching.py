@@ -81,7 +81,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """What operators chose. `refuse` raises NotAnswered for a hop; `setting` names the variable of `allowed`."""
+    """The operators' settings for outgoing requests. `refuse` raises NotAnswered for a hop; `setting` names the
+    variable of `allowed`.
+    """
 
     trusted: ssl.SSLContext = field(default_factory=lambda: trusting("", 0, ""))
     allowed: Networks = ()
@@ -99,7 +101,7 @@ class Response:
 
     @property
     def size(self) -> int | None:
-        """What the server promises, also to HEAD."""
+        """The size that the server promises, also in its answer to HEAD."""
         text = str(self.headers.get("Content-Length") or "")
         return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else None
 

@@ -1,5 +1,5 @@
-"""Connect to an address that somebody else chose (SSRF): the name is resolved once, all its addresses are checked, and
-the connection goes to one of those. `addresses.py` says which are allowed, `fetching.py` makes the exchanges.
+"""Connect to an address that a user chose (SSRF): the name is resolved once, all its addresses are checked, and the
+connection goes to one of those. `addresses.py` says which are allowed, `fetching.py` makes the exchanges.
 """
 
 import base64

@@ -131,7 +131,7 @@ class _FollowedReader(PositionedReader):
 
 
 def is_program_name(name: str, provider_type: str) -> bool:
-    """Whether clients would start a file of that name: they check no more than this."""
+    """Return whether clients would start a file of that name: they check no more than this."""
     rest = name.removeprefix(f"terraform-provider-{provider_type}")
     return rest != name and (not rest or rest[0] in "_.") and "/" not in rest
 

@@ -104,7 +104,8 @@ def role_of(filename: str, *, type: str, version: str) -> Role:  # noqa: A002 - 
 
 
 def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
-    """Whether it is an SBOM, the sources or the like of that version: SHA256SUMS may list it, no client asks for it.
+    """Return whether the file is an SBOM, a source archive or the like of that version: SHA256SUMS may list it, no
+    client asks for it.
 
     What ends as a zip does was meant to be a package. GoReleaser writes a dash into the names of source archives.
     """
@@ -115,7 +116,7 @@ def is_companion(filename: str, *, type: str, version: str) -> bool:  # noqa: A0
 
 
 def is_byproduct(filename: str, *, type: str, version: str) -> bool:  # noqa: A002 - the field's word
-    """Whether a build leaves it beside the published files, so that a script may send the whole folder.
+    """Return whether a build leaves the file beside the published ones, so that a script may send the whole folder.
 
     SHA256SUMS.<key id>.sig is such a file: it repeats SHA256SUMS.sig under the name of its key.
     """

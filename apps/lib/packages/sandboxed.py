@@ -69,7 +69,7 @@ def inspect(file: BinaryIO, limits: Limits, *, provider_type: str, os: str, arch
 
 
 def inspect_foreign(file: BinaryIO, limits: Limits) -> PackageListing:
-    """Checks a package of another registry as `inspect` does, but for its program, which no client checks either.
+    """Check a package of another registry as `inspect` does, except its program, which no client checks either.
 
     There are packages for darwin_arm64 with a program for amd64, and others whose program has a name of its own.
     """

@@ -1,1 +1,1 @@
-"""What a long-running process keeps beside its requests: metrics, traces, periodic work, durable files."""
+"""Parts of a long-running process besides its requests: metrics, traces, periodic work, durable files."""

@@ -1,4 +1,4 @@
-"""How nice this thread's child processes are: those of work in bulk leave the processors to what somebody waits for."""
+"""The niceness of this thread's child processes: bulk work leaves the processors to work that a user waits for."""
 
 from contextvars import ContextVar
 

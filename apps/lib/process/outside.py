@@ -112,8 +112,8 @@ def waiting(refusal: Callable[[], Exception] = TooManyWait) -> Iterator[None]:
 class Circuit:
     """One service. `kind`: as metrics name it, which name nothing that people own; `name`: as the log does.
 
-    `refusal` is what callers get while it is away. `probe` asks it something, and may fail. Without one, or where
-    nobody watches (`watch`), one caller in PAUSE_SECONDS is let through instead.
+    `refusal` is what callers get while it is away. `probe` asks it something, and may fail. Without one, or where no
+    thread watches (`watch`), one caller in PAUSE_SECONDS is let through instead.
     """
 
     def __init__(
@@ -230,7 +230,7 @@ class Circuit:
 
     @property
     def waiting(self) -> int:
-        """How many exchanges are under way."""
+        """The number of exchanges under way."""
         return len(self._running)
 
 

@@ -85,7 +85,8 @@ def stream(
     limits: Limits | None = None,
     site_packages: bool = False,
 ) -> Generator[bytes, None, dict[str, Any]]:
-    """As `run`, but yields the output as it comes and returns the document. Closing the generator kills the child.
+    """Run the program like `run`, but yield the output as it arrives and return the document. Closing the generator
+    kills the child.
 
     Only time spent waiting for the child counts: who takes the output may be as slow as it likes.
     """
@@ -112,7 +113,7 @@ def stream(
 
 
 class _Patience:
-    """How many seconds of waiting are left."""
+    """The seconds of waiting that are left."""
 
     def __init__(self, seconds: float) -> None:
         self.left = seconds

@@ -14,7 +14,8 @@ Item = TypeVar("Item")
 
 
 def shares_of(items: Iterable[Item], size: Callable[[Item], int], *, least: int) -> list[list[Item]]:
-    """As many shares as there are cores, at most MAX_CHILDREN; fewer if the items come to less than `least` for each.
+    """Divide the items into as many shares as there are cores, at most MAX_CHILDREN; fewer if they come to less than
+    `least` for each.
 
     The largest items are given out first, each to the smallest share; within a share the order is that of `items`.
     """

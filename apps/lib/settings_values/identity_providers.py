@@ -60,7 +60,7 @@ class IdentityProvider:
 
 
 class Said:
-    """What the variables `PREFIX_PROVIDERS`, `PREFIX_NAMES` and so on say of each provider. Raises Invalid."""
+    """The values of the variables `PREFIX_PROVIDERS`, `PREFIX_NAMES` and so on, for each provider. Raises Invalid."""
 
     def __init__(self, prefix: str, words: Iterable[str], more: Mapping[str, str]) -> None:
         self.prefix = prefix

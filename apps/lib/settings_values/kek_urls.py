@@ -1,4 +1,4 @@
-"""Where key-encryption keys are: `file:`, `awskms://alias/larder?region=…`, `vault+https://…/transit/keys/larder`."""
+"""URLs of key-encryption keys: `file:`, `awskms://alias/larder?region=…`, `vault+https://…/transit/keys/larder`."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""Where Larder may go for others: other registries, and Git repositories."""
+"""Limits of requests to other registries and to Git repositories."""
 
 import os
 import ssl
@@ -12,7 +12,7 @@ from apps.lib.net.addresses import Networks
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """What holds for all registries whose providers are mirrored."""
+    """The settings of all registries whose providers are mirrored."""
 
     allow: Networks = ()  # besides public addresses
     ca_file: str = ""  # PEM certificates trusted besides the system's
@@ -24,7 +24,7 @@ class Upstream:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What holds for all Git repositories that namespaces publish from."""
+    """The settings of all Git repositories that namespaces publish from."""
 
     allow: Networks = ()  # besides public addresses
     ca_file: str = ""  # PEM certificates trusted besides the system's

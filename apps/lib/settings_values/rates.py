@@ -1,4 +1,4 @@
-"""How often something may happen: `5/5m` is five times in five minutes."""
+"""Rates: how often something may happen. `5/5m` is five times in five minutes."""
 
 import re
 from dataclasses import dataclass

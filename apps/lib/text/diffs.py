@@ -17,7 +17,7 @@ class TooDifferent(Exception):
 
 @dataclass(slots=True)
 class Effort:
-    """What several comparisons together may cost, in steps of about half a microsecond."""
+    """The budget of several comparisons together, in steps of about half a microsecond."""
 
     left: int = 200_000
 
@@ -113,7 +113,7 @@ def _snakes(before: Sequence[str], after: Sequence[str], effort: Effort) -> list
 
 
 def _start(furthest: dict[int, int], k: int, edits: int) -> int:
-    """Where the diagonal goes on: after a line added, from the one above, or after a line removed."""
+    """Return where the diagonal continues: after a line added, from the one above, or after a line removed."""
     is_down = k == -edits or (k != edits and furthest[k - 1] < furthest[k + 1])
     return furthest[k + 1] if is_down else furthest[k - 1] + 1
 

@@ -82,7 +82,7 @@ def highlighted(text: str, language: str) -> tuple[str, ...]:
 
 
 def lines_of(text: str, language: str, *, seconds: float) -> tuple[str, ...]:
-    """As `highlighted`, not cached: lines after the time limit stay plain."""
+    """Highlight like `highlighted`, without a cache: lines after the time limit stay plain."""
     lines = text.replace("\r\n", "\n").split("\n")
     if lines[-1] == "":
         lines.pop()

@@ -11,7 +11,7 @@ def grams(word: str) -> set[str]:
 
 
 def edits_in(word: str) -> int:
-    """How many edits may lie between the word and the right one."""
+    """Return how many edits may lie between the word and the right one."""
     return 0 if len(word) < ONE_EDIT else 1 if len(word) < TWO_EDITS else 2
 
 
@@ -24,7 +24,7 @@ def shared_grams(word: str) -> int:
 def distance(word: str, right: str) -> int | None:
     """The edits (insert, delete, replace, swap two neighbours) between them; None if there are too many.
 
-    A longer word may be the beginning of the right one, as it is while somebody types.
+    A longer word may be the beginning of the right one, as it is while a user types.
     """
     most = edits_in(word)
     if len(right) < len(word) - most or (len(word) < UNFINISHED and len(right) > len(word) + most):

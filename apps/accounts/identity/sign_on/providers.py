@@ -27,7 +27,7 @@ class Cancelled(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What a provider says of a person, checked."""
+    """The checked claims of a provider about a person."""
 
     provider: IdentityProvider
     subject: str
@@ -56,7 +56,7 @@ class OfSettings:
 
     @property
     def sub_id(self) -> str:
-        """What allauth keys accounts and states by."""
+        """The key of accounts and states in allauth."""
         return str(self.ours.issuer)
 
     def serialize(self) -> dict[str, Any]:

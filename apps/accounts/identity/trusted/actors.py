@@ -1,4 +1,4 @@
-"""Who started a run, as marks that are compared with those of accounts: its claims name people of the vendor."""
+"""The accounts behind a run, as marks that are compared with those of accounts: its claims name people of the vendor."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -10,7 +10,7 @@ MAX_IDENTITIES = 50
 
 
 def marks_of(vendor: Vendor, issuer: str, claims: Mapping[str, Any]) -> set[str]:
-    """Return the marks of who started the run; none if its claims name nobody, or in a way that does not say who."""
+    """Return the marks of the run's starter; none if its claims name no person, or name one ambiguously."""
     actor, places = vendor.actor, {issuer, vendor.site_of(issuer)} - {""}
     found = {
         marks.of_subject(place, subject)

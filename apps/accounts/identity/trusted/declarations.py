@@ -1,4 +1,4 @@
-"""What the declaration of a vendor may say: the fields of a rule, the claims they are compared with, and refusals."""
+"""The parts of a vendor's declaration: the fields of a rule, the claims they are compared with, and refusals."""
 
 import re
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ PLACE = re.compile(r"\{([^{}]+)\}")
 
 
 class How(Enum):
-    """How a field of a rule is compared with its claim."""
+    """The way a field of a rule is compared with its claim."""
 
     TEXT = "text"  # equal
     CASELESS = "caseless"  # equal but for letter case, as the vendor compares such names
@@ -24,7 +24,7 @@ class How(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """What an owner names, under `name` in the API and the form.
+    """A value that an owner enters, under `name` in the API and the form.
 
     Without a `claim` it only takes part in templates, the issuer's among them. `pins`: an immutable id; if it is not
     given, the first exchange adds it. `identifies`: an id token with this value is meant for this rule, so its owner
@@ -79,7 +79,7 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """The claims by which whoever started a run can be found among accounts. A login or name is none: it can change
+    """The claims by which the starter of a run can be found among accounts. A login or name is none: it can change
     hands.
 
     `ids`: their number at the vendor, which is the subject where people sign in with it. `addresses`: of mail.

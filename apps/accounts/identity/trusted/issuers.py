@@ -1,4 +1,4 @@
-"""Which issuers count, and where requests for their keys may go."""
+"""The issuers that count, and the addresses to which requests for their keys may go."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,9 +1,9 @@
 """The keys with which issuers sign, remembered in each process.
 
 Asked for again after an hour, and at most once a minute for a key that is not known, since strangers can name any. If
-an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once,
-and the watch asks it (`lib/process/outside.py`).
-Who names a known key waits for nobody, and few wait for an issuer at a time.
+an issuer does not answer, the last keys continue to count; without any, requests of the next seconds fail at once, and
+the watch asks it (`lib/process/outside.py`). A token that names a known key waits for no one, and few wait for an
+issuer at a time.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Whether the claims of an id token keep a rule: what the rule expects, and what is wrong."""
+"""Compare the claims of an id token with a rule: what the rule expects, and what is wrong."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ class Mismatch:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a rule expects of one claim."""
+    """The value that a rule expects of one claim."""
 
     claim: str
     how: How
@@ -32,7 +32,7 @@ class Wanted:
 
     @property
     def text(self) -> str:
-        """As the preview shows it."""
+        """The value as the preview shows it."""
         return f"{self.value}…" if self.how is How.FILE else "true" if self.how is How.TRUE else str(self.value)
 
     def is_met(self, found: Any) -> bool:
@@ -163,7 +163,7 @@ def _id_text(value: Any) -> str:
 
 
 def _is_equal(found: Any, value: Any) -> bool:
-    """As JSON: 1 is not true, and not "1"."""
+    """Compare as JSON: 1 is not true, and not "1"."""
     return type(found) is type(value) and bool(found == value)
 
 

@@ -145,7 +145,7 @@ def _stop(rule: TrustedPublisher, actor: Viewer) -> None:
 
 
 def _name(rule: TrustedPublisher) -> str:
-    """As an owner recognises it: the vendor, the repository, and whom its releases name."""
+    """Return a name that an owner recognises: the vendor, the repository, and the account that its releases name."""
     vendor, fields = vendor_of(rule), fields_of(rule)
     whose = next((str(fields[one.name]) for one in vendor.fields if one.identifies and one.name in fields), rule.issuer)
     return f"{vendor.label} {whose} as {rule.user.username}"

@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor NAME`: for somebody who lost the app and the recovery codes."""
+"""`manage.py remove_second_factor NAME`: for a person who lost the app and the recovery codes."""
 
 from django.core.management.base import CommandError
 

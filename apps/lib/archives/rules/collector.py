@@ -76,7 +76,9 @@ class Collector:
 
 
 def _has_key(head: bytearray) -> bool:
-    """Whether a private key begins there, followed by bytes of a key. A placeholder has none."""
+    """Return whether the bytes begin with the header of a private key, followed by bytes of a key. A placeholder has
+    none.
+    """
     # Nearly every file has neither of these, and a search for plain bytes takes a tenth of the pattern's time.
     if head.find(b"-----BEGIN ", 0, KEY_BYTES) < 0 and head.find(b"PuTTY-User-Key-File-", 0, KEY_BYTES) < 0:
         return False
