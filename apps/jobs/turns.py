@@ -39,7 +39,9 @@ refills: dict[str, Callable[[int], object]] = {}
 
 
 def source_of(name: str, *, count: int) -> str:
-    """Return the source of so many jobs that are created at once: few of them count as awaited by the person who asked."""
+    """Return the source of so many jobs that are created at once: few of them count as awaited by the person who
+    asked.
+    """
     return name if count > FEW else ""
 
 

@@ -167,7 +167,9 @@ class ProviderAddress:
 
     @staticmethod
     def spelled(namespace: str) -> str:
-        """Spell the address as `ModuleAddress` does. Clients fold it, so requests say `my-team`, and pages `My_Team`."""
+        """Spell the address as `ModuleAddress` does. Clients fold it, so requests say `my-team`, and pages
+        `My_Team`.
+        """
         return canonical(namespace)
 
     @property

@@ -36,7 +36,7 @@ LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How an upload becomes the module's archive."""
+    """The plan by which an upload becomes the module's archive."""
 
     prefix: str  # the published folder with its slash, or "" for all
     only: tuple[str, ...]  # the folders below `prefix` that are published; none for all
@@ -318,7 +318,9 @@ class Upload:
 
 @dataclass(slots=True)
 class Examined:
-    """What is published if the `questions` are answered. `archive_key`: the repacked zip, staged, or empty."""
+    """The content that is published if the `questions` are answered. `archive_key`: the repacked zip, staged, or
+    empty.
+    """
 
     listing: sandboxed.Listing
     inspected: extraction.Inspected

@@ -1,4 +1,6 @@
-"""What would happen to an archive if it were published: the same checks, by the same children, and nothing stays."""
+"""Tell what would happen to an archive if it were published: the same checks, by the same children, and nothing is
+stored.
+"""
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Sequence
@@ -171,7 +173,9 @@ def _authorise(viewer: Viewer, address: ModuleAddress) -> Namespace:
 
 
 def _examined(key: str, upload: checking.Upload) -> tuple[checking.Examined | None, dict[str, Any], list[Reason]]:
-    """What was found, with the notes, and what every release would be refused for. Raises Questions."""
+    """Examine the archive; return the content, the notes, and the reasons for which every release would be refused.
+    Raises Questions.
+    """
     notes: dict[str, Any] = {}
     database_availability.release_connection()
     if not _places.acquire(timeout=WAIT_SECONDS):
@@ -191,7 +195,7 @@ def _asked(found: checking.Examined | None) -> list[Reason]:
 
 
 def _taken(namespace: Namespace, address: ModuleAddress, number: versions.Version, digest: str) -> list[Reason]:
-    """Whether the number is free, or has these very bytes."""
+    """Return the reason if another release has the number with other bytes, else none."""
     rows = Release.objects.live().filter(
         kind=Kind.MODULE, namespace=namespace, name=address.path_name, sort_key=number.sort_key
     )

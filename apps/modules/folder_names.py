@@ -1,4 +1,5 @@
-"""Which folders of an archive a publisher names: none for all of it, one that is the module, or several in one version.
+"""The folders of an archive that a publisher names: none for all of it, one that is the module, or several in one
+version.
 
 `Release.folder` has several one per line, in order. Each is published at its own path, and nothing beside them.
 """
@@ -26,7 +27,9 @@ def clean_folder(folder: str) -> str:
 
 
 def clean_folders(folders: Sequence[str]) -> str:
-    """As `Release.folder` has them; the same folders in another order are equal. Raises Invalid."""
+    """Return the folders in the form of `Release.folder`; the same folders in another order are equal. Raises
+    Invalid.
+    """
     if len(folders) <= 1:
         return clean_folder(folders[0]) if folders else ""
     paths = sorted((normpath(clean_folder(folder)) for folder in folders), key=lambda path: path.split("/"))

@@ -86,7 +86,7 @@ class Point:
 
     @property
     def failed(self) -> str:
-        """What is missing, with its number and names where there can be several."""
+        """The fault, with its number and names where there can be several."""
         failed = RULES[self.code].failed
         return failed if failed.endswith(".") else f"{failed}: {self.found}."
 
@@ -116,12 +116,12 @@ class Health:
         return [point for point in self.points if point.gained]
 
     def as_dict(self) -> dict[str, Any]:
-        """As it is stored: `{"rules": 1, "missing": {code: what was found}}`."""
+        """Return the health in its stored form: `{"rules": 1, "missing": {code: what was found}}`."""
         return {"rules": VERSION, "missing": {point.code: point.found for point in self.missing}}
 
     @classmethod
     def from_dict(cls, stored: Any) -> Self | None:
-        """None for what nobody has stored, or other rules have."""
+        """Read the stored form; None if there is none, or if other rules made it."""
         if not isinstance(stored, dict) or stored.get("rules") != VERSION:
             return None
         missing = stored["missing"]
@@ -182,7 +182,7 @@ def _lacking(rows: Sequence[tuple[str, Document]], what: str, has: Callable[[Doc
 
 
 def _is_pinned(call: Document) -> bool:
-    """A local folder is of the same version as its caller. Nobody knows where a computed source leads."""
+    """A local folder is of the same version as its caller. It is unknown where a computed source leads."""
     source = call["source"]
     if "source" in call.get("computed", ()):
         return True

@@ -169,7 +169,7 @@ class ProviderRequirement(models.Model):
 
 
 class Configuration(models.Model):
-    """A root configuration, as its pipeline names it. Each account has its own, so that nobody replaces another's."""
+    """A root configuration, as its pipeline names it. Each account has its own, so that none replaces another's."""
 
     reporter = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="configurations")
     repository = models.CharField(max_length=300)

@@ -62,7 +62,7 @@ def needs(column: str) -> Q:
 
 
 def is_needed(namespace: Namespace, name: str, digest: str) -> bool:
-    """As `needs`, for one manifest in the repository of the module with that name."""
+    """Tell, like `needs`, for one manifest in the repository of the module with that name."""
     releases = Release.objects.filter(kind=Kind.MODULE, namespace=namespace, name=name)
     served = ModuleVersion.objects.filter(release__in=releases, manifest_digest=digest)
     return served.exists() or releases.live().filter(provenance__manifest=digest).exists()

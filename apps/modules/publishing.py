@@ -136,7 +136,7 @@ def publish(
     Return the release, and False if the same bytes were uploaded before, so that nothing had to be done.
 
     Refuses the archive on a question that `confirm` does not answer in advance, but holds it if it only breaks
-    something: the answer is a `reason`, for which somebody may have to be asked. What Larder `fetched` itself is held
+    something: the answer is a `reason`, for which a person may have to be asked. What Larder `fetched` itself is held
     on every question: people answer on its page.
     """
     coordinate = authorise_coordinate(viewer, address, version)

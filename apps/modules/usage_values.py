@@ -48,7 +48,7 @@ class Object:
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """Of a type that nobody knows before it is evaluated."""
+    """A value whose type is unknown before it is evaluated."""
 
     text: str
 
@@ -58,7 +58,7 @@ NULL = Scalar("null")
 
 
 def read(text: str, kind: Type) -> Value:
-    """What was entered for an input of that type. Raises Invalid, also for a value of another type."""
+    """Read what was entered for an input of that type. Raises Invalid, also for a value of another type."""
     if len(text) > LONGEST:
         raise Invalid(f"found {len(text)} characters, expected at most {LONGEST}")
     text = text.strip() if kind.name != "string" or text.lstrip().startswith("=") else text

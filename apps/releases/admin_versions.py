@@ -84,7 +84,7 @@ def _verify(admin: "VersionAdmin", request: HttpRequest, queryset: QuerySet[Any]
 
 
 class VersionAdmin(ReadOnlyAdmin[Any]):
-    """Published versions, which nobody edits (D5). Actions that need a reason lead to the portal's pages."""
+    """Published versions, read-only (D5). Actions that need a reason lead to the portal's pages."""
 
     lifecycle: VersionActions[Any]
     acts = {

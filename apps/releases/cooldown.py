@@ -27,7 +27,9 @@ class HeldBack(RegistryError):
 
 @dataclass(frozen=True, slots=True)
 class Shown(Generic[T]):
-    """What clients see, and when that changes by itself: the answer holds no longer. `held`: what they do not see."""
+    """The rows that clients see, and when they change without a new event: the answer is valid until then. `held`: what
+    they do not see.
+    """
 
     rows: list[T] = field(default_factory=list)
     next_at: datetime | None = None

@@ -1,4 +1,6 @@
-"""The asker of something that may have to be fetched first: both edges of the mirror pass it to the room behind them."""
+"""The asker of something that may have to be fetched first: both edges of the mirror pass it to the room behind
+them.
+"""
 
 from dataclasses import dataclass
 from datetime import datetime

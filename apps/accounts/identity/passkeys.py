@@ -1,5 +1,6 @@
-"""Passkeys (WebAuthn) as second factors: allauth's rows, the fido2 library's checks. fido2 is imported by the
-functions: no process needs it before the first passkey.
+"""Passkeys (WebAuthn) as second factors: allauth's rows, the fido2 library's checks.
+
+fido2 is imported by the functions: no process needs it before the first passkey.
 """
 
 import json

@@ -82,7 +82,9 @@ def _record(kind: Kind, mapping: GroupMapping, actor: Viewer) -> None:
 
 
 def _set_staff_role(user: User, assignment: GroupAssignment | None, role: StaffRole | None, issuer: str) -> None:
-    """Set or end the staff role that groups give; superusers are left alone, and so is a role that was given by hand."""
+    """Set or end the staff role that groups give; superusers are left alone, and so is a role that was given by
+    hand.
+    """
     before = StaffRole(assignment.staff_role) if assignment else None
     if before == role and (role is None or user.is_staff):
         return

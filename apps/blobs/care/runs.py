@@ -1,4 +1,6 @@
-"""The last results of a backup, a `verify` and a scrub. Each begins `with runs.recorded(...)`, on any host."""
+"""The last result of each kind of maintenance: backup, `verify` and scrub. Each begins `with runs.recorded(...)`, on
+any host.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

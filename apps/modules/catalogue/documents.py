@@ -122,7 +122,7 @@ def default_text(variable: Mapping[str, Any]) -> str:
 
 
 def hides_default(variable: Mapping[str, Any]) -> bool:
-    """It has a default, which nobody may read as it is sensitive."""
+    """Return whether the variable has a default that is not shown, as it is sensitive."""
     return bool(variable.get("sensitive")) and not variable["required"]
 
 

@@ -95,7 +95,7 @@ def version_of(
     even_quarantined: bool = False,
     with_markdown: bool = False,
 ) -> ModuleVersion:
-    """As `version_for`, of a module that the gate let the viewer see."""
+    """Return the version like `version_for`, of a module that the gate let the viewer see."""
     address = module.address
     rows = ModuleVersion.objects.filter(module=module, release__sort_key=sort_key_of(address, version))
     if not with_markdown:
@@ -135,7 +135,9 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
 
 
 def published_release(viewer: Viewer, address: ModuleAddress, version: str) -> Release:
-    """As `version_for`, for a client's download: without page texts, in two queries. Raises HeldBack as well."""
+    """Return the release like `version_for`, for a client's download: without page texts, in two queries. Raises
+    HeldBack as well.
+    """
     namespace = gate.namespace_for(viewer, address.namespace)
     key = sort_key_of(address, version)
     found = _PUBLISHED(namespace=namespace.pk, name=address.path_name, sort_key=key)

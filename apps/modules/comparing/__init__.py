@@ -1,1 +1,1 @@
-"""What differs between two versions of a module, and whom it breaks."""
+"""The differences between two versions of a module, and the users that they break."""

@@ -1,4 +1,6 @@
-"""What a release that awaits approval changes: what the page of two published versions shows, before it is stored."""
+"""The changes in a release that awaits approval, before it is stored: those that the page of two published versions
+shows.
+"""
 
 import zlib
 from collections.abc import Callable

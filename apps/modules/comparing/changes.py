@@ -103,7 +103,7 @@ def between(old: Document, new: Document) -> list[Change]:
 
 
 def _units(document: Document) -> dict[str, Document]:
-    """The module and its submodules: nobody calls examples or tests."""
+    """Return the module and its submodules: examples and tests are not called."""
     return {unit["path"]: unit for unit in document.get("units", ()) if unit["kind"] in ("root", "submodule")}
 
 
@@ -205,7 +205,9 @@ def _declared(entry: Document) -> str:
 
 
 def _renamed(removed: Iterable[Document], added: Iterable[Document]) -> dict[str, str]:
-    """What looks alike under another name, if nothing else does. A hint for people: a renamed one was removed."""
+    """Return the entries that look alike under another name, if no others do. A hint for people: a renamed one was
+    removed.
+    """
     before, after = defaultdict[Any, list[Document]](list), defaultdict[Any, list[Document]](list)
     for forms, entries in ((before, removed), (after, added)):
         for entry in entries:
@@ -236,7 +238,7 @@ def _outputs(old: Mapping[str, Document], new: Mapping[str, Document], unit: str
 
 
 def _output_type(name: str, before: str | None, after: str | None, unit: str) -> Iterator[Change]:
-    """None is what an older Larder knew of it. Without a type nobody knows what the value has."""
+    """None is what an older Larder knew of it. Without a type the type of the value is unknown."""
     if before is None or after is None or before == after:
         return
     rule, severity = "output_type_changed", Severity.RISKY

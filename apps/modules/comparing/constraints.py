@@ -1,4 +1,4 @@
-"""What a version constraint allows, compared with what another allows."""
+"""Compare the versions that two constraints allow."""
 
 from apps.lib import versions
 from apps.lib.constraints import Constraint

@@ -21,7 +21,7 @@ MAX_LATER = 20  # pre-releases that are compared with a version that came after 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What `version` changes for those who use `against`."""
+    """The changes in `version` for users of `against`."""
 
     version: str
     against: str
@@ -72,7 +72,7 @@ def verdict_on(namespace: Namespace, name: str, version: str, document: Document
 
 def compare_later(release: Release) -> None:
     """Compare versions that were published before the one that they follow, as the newest of an import: with `release`,
-    in the transaction that publishes it. Nothing is held any more; what was compared in time stays as it was judged.
+    in the transaction that publishes it. Nothing is held any longer; what was compared in time stays as it was judged.
     """
     if release.kind != Kind.MODULE or release.namespace.breaking_changes == BreakingChanges.SILENT:
         return

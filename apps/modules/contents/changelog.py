@@ -28,7 +28,9 @@ def render(source: bytes, version: str, *, prefix: str, files: Collection[str]) 
 
 
 def section_of(text: str, version: str) -> str:
-    """What is below the heading with the version's number, up to the next version's, and the links that it names."""
+    """Return the text below the heading with the version's number, up to the next version's, and the links that it
+    names.
+    """
     lines = text.replace("\r\n", "\n").split("\n")[:MAX_LINES]
     wanted = versions.parse(version).precedence
     begin, end, rank = -1, len(lines), 0

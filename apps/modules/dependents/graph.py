@@ -1,4 +1,4 @@
-"""What builds on a module or provider, and what a module builds on: all steps, by the default version of each module.
+"""The dependents and dependencies of a module or provider: all steps, by the default version of each module.
 
 Only modules that the viewer sees take part, so a hidden one neither appears nor leads to another.
 """
@@ -181,7 +181,7 @@ class _Module(NamedTuple):
 
 
 def _uses_of_modules(viewer: Viewer, called: Sequence[Address]) -> Iterator[tuple[Use, Address]]:
-    """As `users.of_module`, of many."""
+    """Yield the uses like `users.of_module`, of many modules."""
     for batch in _batches([one for one in called if isinstance(one, ModuleAddress)]):
         by_name = {str(one): one for one in batch}
         over_oci = {one.repository: one for one in batch}

@@ -58,14 +58,14 @@ class Use:
 
     @property
     def asked(self) -> str:
-        """What it asks for, in words: `~> 1.0`, `tag 1.2.0`."""
+        """The versions that it asks for, in words: `~> 1.0`, `tag 1.2.0`."""
         reference = self.reference
         if reference is None:
             return self.constraint
         return f"digest {reference.digest[:19]}…" if reference.digest else f"tag {reference.tag or LATEST}"
 
     def refuses(self, version: Version) -> bool:
-        """No version that it may use equals this one. False where nobody knows what it uses."""
+        """No version that it may use equals this one. False where the version that it uses is unknown."""
         reference = self.reference
         try:
             if reference is None:
@@ -100,7 +100,7 @@ def of_provider(viewer: Viewer, address: ProviderAddress) -> list[Use]:
 
 
 def refusing(uses: list[Use], version: Version) -> list[Use]:
-    """Those that would not accept the version. Nobody accepts a pre-release unasked, so there are none for one."""
+    """Those that would not accept the version. A pre-release is never accepted unasked, so there are none for one."""
     if version.is_prerelease:
         return []
     verdicts: dict[tuple[str, str], bool] = {}  # thousands of modules ask for the same few
@@ -168,7 +168,9 @@ def offered(kind: str, namespace_id: int, name: str) -> list[Offered]:
 
 
 def offered_of(kind: Kind, addresses: Collection[Address]) -> dict[Address, list[Offered]]:
-    """As `offered`, of many: of the first BATCH_SIZE, in at most one query. Of very many versions the highest."""
+    """Return the versions like `offered`, of many addresses: of the first BATCH_SIZE, in at most one query. Of very
+    many versions the highest.
+    """
     by_name = {(one.namespace, one.path_name): one for one in list(addresses)[:BATCH_SIZE]}
     if not by_name:
         return {}
@@ -210,7 +212,9 @@ def selected(constraint: str, source: str, offered: Sequence[Offered]) -> str | 
 
 
 def _picked(constraint: str, source: str, offered: Sequence[Offered]) -> Offered | None:
-    """What clients select among the listed versions, else the highest yanked one that is allowed. Raises Invalid."""
+    """Return the version that clients select among the listed ones, else the highest yanked one that is allowed. Raises
+    Invalid.
+    """
     reference = sources.reference_of(source)
     listed = [one for one in offered if one.lifecycle != Lifecycle.YANKED]
     if reference is None:

@@ -1,4 +1,5 @@
-"""What the folders of an archive say together: circles of calls, the providers that calls pass, inputs and outputs.
+"""The findings that concern several folders of an archive: circles of calls, the providers that calls pass, inputs and
+outputs.
 
 Sources: `module_install.go` of both clients (a circle ends when its paths are too long for a file system), and
 `node_module_variable.go`, `evaluate.go` of Terraform and OpenTofu for inputs and outputs. Providers are in `passing`,
@@ -71,7 +72,9 @@ def _importing(unit: Document) -> Clients:
 
 
 def _inherited(folders: Mapping[str, Folder], whole: dict[str, Clients]) -> list[tuple[str, Finding]]:
-    """Who does not load a module does not load its callers, and is added to the `whole` verdict of these."""
+    """Return the findings that callers inherit: a client that does not load a module does not load its callers, and is
+    added to their `whole` verdict.
+    """
     called = {
         path: [(call, target) for call in one.calls if (target := local_target(path, call["source"])) is not None]
         for path, one in folders.items()
@@ -97,7 +100,7 @@ def _inherited(folders: Mapping[str, Folder], whole: dict[str, Clients]) -> list
 
 
 def _require(unit: Document, finding: Finding) -> None:
-    """What only some clients refuse is a requirement of the others, each one narrower than those before."""
+    """Record what only some clients refuse as a requirement of the others, each one narrower than those before."""
     for row in requirements([finding]):
         if all(known["text"] != row["text"] for known in unit.get("requires", ())):
             unit["requires"] = [*unit.get("requires", ()), row]

@@ -94,7 +94,7 @@ class Value:
 
     @property
     def expression(self) -> str:
-        """As `text`; a template without its quotes."""
+        """The `text`; a template without its quotes."""
         return self.source[1:-1] if self.is_computed and self.is_quoted else self.text
 
     @property

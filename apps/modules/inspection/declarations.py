@@ -156,7 +156,7 @@ def _titled(block: Block) -> str:
 
 
 def variable(block: Block, *, is_sure: bool) -> dict[str, Any]:
-    """`is_sure` is false where an override file that nobody could read may say otherwise."""
+    """`is_sure` is false where an override file that could not be read may say otherwise."""
     sensitive = block.flag("sensitive", absent=False, unreadable=True)
     default = block.attributes.get("default")
     value: Any = NOT_LITERAL
@@ -237,7 +237,9 @@ def call(block: Block) -> dict[str, Any]:
 
 
 def state_changes(found: Declarations) -> dict[str, list[dict[str, Any]]]:
-    """What a plan does to the state besides creating and destroying: `moved`, `removed` and `imports`."""
+    """Return the changes that a plan makes to the state besides creating and destroying: `moved`, `removed` and
+    `imports`.
+    """
     kinds = {"moved": ("moved", ("from", "to")), "removed": ("removed", ("from",)), "imports": ("import", ("to",))}
     rows = {
         name: [

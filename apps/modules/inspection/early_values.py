@@ -29,7 +29,7 @@ _WHEN_LOADING = "expected a value that clients know when they load the module"
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """What needs a value early: an argument or an input of a call, as in `module "a": source`."""
+    """An argument, or an input of a call, that needs a value early, as in `module "a": source`."""
 
     user: str
     file: str
@@ -113,7 +113,7 @@ class _Walk:
         self._waiting += ((edge.path, one, place) for one in _references(value))
 
     def _unknown(self, path: str, value: References, place: _Place) -> Iterator[tuple[str, Finding]]:
-        """What Terraform surely does not know when it loads the folder, if that decides a value."""
+        """Yield the references that Terraform surely does not know when it loads the folder, if they decide a value."""
         if reference := self._unknown_to_terraform(path, value):
             refusing = _TERRAFORM
             if not reference.startswith(("var.", "terraform.", "tofu.")):

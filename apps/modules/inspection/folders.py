@@ -1,4 +1,4 @@
-"""What the files of one folder say together: who refuses to load it, and why.
+"""The findings in the files of one folder together: which clients refuse to load it, and why.
 
 What several folders of an archive say together (calls among them, their inputs and providers) is not known here:
 `apps.modules.inspection.archive` looks at the whole archive.
@@ -16,7 +16,7 @@ from apps.modules.inspection.language.overrides import mistaken_instances, overr
 
 
 def findings_of(readings: Mapping[str, Reading], found: Declarations) -> list[Finding]:
-    """What some client refuses. Terraform ignores `.tofu` files: beside others, theirs stop only OpenTofu."""
+    """Return what some client refuses. Terraform ignores `.tofu` files: beside others, theirs stop only OpenTofu."""
     read_by_all = read_by_all_clients(readings)
     findings = findings_in(readings[path] for path in read_by_all)
     for path in readings.keys() - set(read_by_all):
@@ -43,7 +43,7 @@ def read_by_all_clients(readings: Mapping[str, Reading]) -> list[str]:
 
 
 def is_known(readings: Mapping[str, Reading]) -> bool:
-    """Whether every client reads the same files of a folder, and Larder all of each."""
+    """Return whether every client reads the same files of a folder, and Larder all of each."""
     is_same = len(read_by_all_clients(readings)) == len(readings)
     return is_same and all(reading.is_complete and all(map(_has_uses, reading.judged)) for reading in readings.values())
 

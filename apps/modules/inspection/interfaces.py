@@ -1,4 +1,4 @@
-"""What a folder offers to others and calls, as the part of a document from which `archive` judges the whole archive.
+"""The interface and the calls of a folder, as the part of a document from which `archive` judges the whole archive.
 
 {"inputs": [name], "required_inputs": [name], "outputs": [name],
  "calls": [{"name", "source", "file", "line",             # the source is empty if it is computed

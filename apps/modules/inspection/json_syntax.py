@@ -27,7 +27,7 @@ COMMENT = "//"
 
 
 class Number(str):
-    """As it is written."""
+    """A number as it is written."""
 
     __slots__ = ()
 
@@ -226,7 +226,7 @@ def is_string(found: Located) -> bool:
 
 
 def _is_lenient_json(text: str) -> bool:
-    """Whether another reader takes it: it knows half characters, NUL and any depth, as clients do."""
+    """Return whether another reader accepts the text: it knows half characters, NUL and any depth, as clients do."""
     try:
         json.loads(text, parse_constant=_refuse)
     except RecursionError:
@@ -244,14 +244,14 @@ def literal_or_none(found: Located) -> Any:
 
 
 def plain(found: Located) -> Any:
-    """As JSON, whatever clients make of its strings; numbers as they are written."""
+    """Return the value as JSON, regardless of what clients make of its strings; numbers as they are written."""
     if found.is_object:
         return {member.key: plain(member.value) for member in found.content}
     return [plain(element) for element in found.content] if found.is_list else found.content
 
 
 def _literal(found: Located) -> Any:
-    """As JSON. Raises Undecodable unless all of it is literal."""
+    """Return the value as JSON. Raises Undecodable unless all of it is literal."""
     if found.is_object:
         return {_string(member.key): _literal(member.value) for member in found.content}
     if found.is_list:

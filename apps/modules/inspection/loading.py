@@ -93,7 +93,7 @@ def warnings(faults: Sequence[Fault]) -> list[dict[str, str]]:
 
 
 def plan_warnings(inspected: Mapping[str, Any]) -> list[dict[str, str]]:
-    """What loads and can never be planned, likewise. `inspected` is the answer of `inspection`."""
+    """Return warnings about what loads and can never be planned. `inspected` is the answer of `inspection`."""
     errors = [one for unit in inspected["units"] for one in unit.get("plan_errors", ())]
     return _first(
         [

@@ -1,7 +1,7 @@
 """The providers that calls pass to modules of the archive.
 
 Sources: `provider_validation.go` (validateProviderConfigs) and `config.go` (resolveProviderTypes) of both clients. Each
-rule is decided by the called module, the call and the folder that it is in; whoever calls that folder decides nothing.
+rule is decided by the called module, the call and the folder that it is in; callers of that folder decide nothing.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ Type = tuple[str, str, str]  # of a provider: host, namespace and name; no host 
 
 
 class Folder:
-    """What a folder offers, ready to be asked by each of its callers."""
+    """The interface of a folder, ready to be asked by each of its callers."""
 
     def __init__(self, interface: Interface) -> None:
         self.calls: list[dict[str, Any]] = interface["calls"]
@@ -41,7 +41,7 @@ class Folder:
         self._names = {one.partition(".")[0] for one in (*self.configured, *self.empty)}
 
     def knows(self, name: str) -> bool:
-        """Whether clients have a type for the provider of this local name here."""
+        """Return whether clients have a type for the provider of this local name here."""
         return name in self.required or name in self._names
 
     def type_of(self, configuration: str, client: Clients) -> Type:

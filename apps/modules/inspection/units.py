@@ -111,7 +111,7 @@ def kind_of(folder: str) -> str:
 
 
 def is_prominent(folder: str) -> bool:
-    """Whether it is the root, or lies directly in `modules/` or `examples/`."""
+    """Return whether the folder is the root, or lies directly in `modules/` or `examples/`."""
     return kind_of(folder) != "other" and folder.count("/") <= 1
 
 
@@ -321,7 +321,7 @@ class _Repeated:
 
 
 def _moved(reading: Reading, path: str) -> Reading:
-    """What was read of a file, as that of another one with the same name and text."""
+    """Return the reading of a file as that of another one with the same name and text."""
 
     def place(one: Diagnostic) -> Diagnostic:
         return replace(one, file=path)

@@ -73,7 +73,7 @@ class Comparison:
 
     @property
     def is_said(self) -> bool:
-        """Whether the number tells of the change, if something breaks."""
+        """True if the number tells of the change, or the change breaks nothing."""
         return self.severity != Severity.BREAKING or says_breaking(self.before.version, self.after.version)
 
     def markdown(self) -> str:
@@ -151,7 +151,8 @@ def step_between(before: str, after: str) -> str:
 
 
 def says_breaking(before: str, after: str) -> bool:
-    """Whether the step from one to the other may break: a major one, before 1.0.0 a minor one, any from a pre-release.
+    """Return whether the step from one to the other may break: a major one, before 1.0.0 a minor one, any from a
+    pre-release.
 
     A pre-release promises nothing to those who use it (SemVer 2.0, 9).
     """

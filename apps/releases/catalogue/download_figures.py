@@ -79,7 +79,7 @@ def discouraged(counts: AnyCounts) -> AnyCounts:
 
 
 def downloads_of_name(*, kind: str, namespace: Namespace, name: str) -> int:
-    """Return `totals(counts_of_name(…)).ever` from one row, cheap enough for a page that everybody opens."""
+    """Return `totals(counts_of_name(…)).ever` from one row, cheap enough for a page that everyone opens."""
     docs = SearchDoc.objects.filter(kind=kind, namespace=namespace, name=name)
     return docs.values_list("downloads", flat=True).first() or 0
 

@@ -223,9 +223,9 @@ class _Doc(NamedTuple):
 
 
 def _hits_of(doc: _Doc, found: Mapping[str, list[Match]]) -> Iterable[Hit]:
-    """What it declares, and the module or provider itself or its README.
+    """Yield the matching items that it declares, and the module or provider itself or its README.
 
-    Whoever writes `nat gateway` and not `nat_gateway` looks for a module, so one that declares it is found too.
+    A search for `nat gateway` and not `nat_gateway` is for a module, so one that declares it is found too.
     """
     items = list(_items_of(doc, found))
     yield from items

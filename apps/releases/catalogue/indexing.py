@@ -53,7 +53,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What can be searched of a module or provider; `words` are texts by place, `readme` is Markdown or text."""
+    """The searchable content of a module or provider; `words` are texts by place, `readme` is Markdown or text."""
 
     description: str
     words: Mapping[int, Iterable[str]]
@@ -203,7 +203,7 @@ def rebuild_all_outdated() -> int:
 
 
 def rebuild_all() -> int:
-    """Rebuild every document, and drop the spellings of words that nothing has any more."""
+    """Rebuild every document, and drop the spellings of words that no document has now."""
     SearchGram.objects.all().delete()
     SearchWord.objects.all().delete()
     SearchDoc.objects.update(indexed_release=None)

@@ -18,7 +18,9 @@ def edits_between(wanted: str, there: str) -> int | None:
 
 
 def nearest_docs(viewer: Viewer, kind: str, namespace: str, name: str) -> list[SearchDoc]:
-    """What the viewer may see with a similar name in the namespace, or with this name in others, the nearest first."""
+    """Return the entries that the viewer may see with a similar name in the namespace, or with this name in others, the
+    nearest first.
+    """
     seen = SearchDoc.objects.filter(kind=kind, namespace__in=gate.visible_namespaces(viewer))
     seen = seen.select_related("namespace").order_by("sort_key", "pk")
     here, wanted = canonical(namespace), canonical(name)

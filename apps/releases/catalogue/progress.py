@@ -1,4 +1,4 @@
-"""How far a release is, for the API and its page (D24)."""
+"""The progress of a release, for the API and its page (D24)."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ SIGNED = (Kind.PROVIDER,)
 
 
 def progress_of(release: Release) -> dict[str, Any]:
-    """Return steps, reasons, questions, attempts, and the approval, None if nobody was asked for one.
+    """Return steps, reasons, questions, attempts, and the approval, None if none was asked for.
 
     The steps are received → checked → (approved) → (signed) → published, each `waiting`, `running`, `done` or `failed`.
     The first without a time is the current one.

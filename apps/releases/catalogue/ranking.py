@@ -1,4 +1,4 @@
-"""How well a document matches a query: the costs of the words, less what its usage is worth. The lowest comes first.
+"""The ranking of matches: the costs of the words, less the worth of a document's usage. The lowest comes first.
 
 Usage changes the order of descriptions and of what is declared, or of two names that contain the word. It never lifts
 either above a name, or a name above the exact one: its worth is less than the steps between those.

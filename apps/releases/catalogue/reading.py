@@ -85,10 +85,10 @@ def moment_text(at: datetime) -> str:
 
 
 def dates(published_at: datetime) -> dict[str, str]:
-    """What the lists of both registry protocols say of a version's age.
+    """Return the dates of a version in the lists of both registry protocols.
 
     `discovered` is the name of the OpenTofu registry, for when the registry itself first saw the version, which a
-    cool-down of the client counts from. Nobody can publish a version here with an earlier date.
+    cool-down of the client counts from. No version can be published here with an earlier date.
     """
     text = moment_text(published_at)
     return {"published_at": text, "discovered": text}

@@ -54,7 +54,7 @@ def run_due() -> int:
 def apply_by_hand(*, rule: CleanupRule, actor: Viewer, seen: str) -> Outcome:
     """Apply it now, BY_HAND versions at most, whether it is on or not. `seen` is the digest of the plan that was read.
 
-    Raises Conflict if the rule chooses other versions by now, or nobody has set one.
+    Raises Conflict if the rule chooses other versions by now, or none has been set.
     """
     if rule.pk is None:
         raise Conflict(f"{rule.namespace} has no cleanup rule.", hint="Set one first.")

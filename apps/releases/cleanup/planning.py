@@ -15,7 +15,7 @@ from apps.releases.models import DownloadCount, Lifecycle, Release
 
 
 class Row(NamedTuple):
-    """What a rule looks at of a release."""
+    """The columns of a release that a rule reads."""
 
     pk: int
     kind: str

@@ -15,14 +15,14 @@ SETTLES_AFTER = timedelta(days=1)
 
 
 class CleanupAction(models.TextChoices):
-    """What happens to the versions that a rule chooses. Never a purge: both can be undone."""
+    """The action on the versions that a rule chooses. Never a purge: both can be undone."""
 
     DEPRECATE = "deprecate", "Deprecate: they stay listed and served, with a warning on pages and in clients"
     YANK = "yank", "Yank: they are no longer listed; downloads of the exact version and pages still work"
 
 
 class CleanupRule(models.Model):
-    """Which versions of a namespace a beat task deprecates or yanks. At most one a namespace."""
+    """The rule by which a beat task deprecates or yanks versions of a namespace. At most one a namespace."""
 
     namespace = models.OneToOneField(Namespace, models.CASCADE, related_name="cleanup_rule")
     enabled = models.BooleanField(default=False, help_text="Runs automatically, once an hour.")

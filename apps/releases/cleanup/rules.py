@@ -28,7 +28,7 @@ def authorised_namespace(viewer: Viewer, name: str) -> Namespace:
 
 
 def rule_of(namespace: Namespace) -> CleanupRule:
-    """Return the namespace's rule. One that nobody has set chooses nothing, and has no primary key."""
+    """Return the namespace's rule. One that was never set chooses nothing, and has no primary key."""
     found = CleanupRule.objects.filter(namespace=namespace).select_related("changed_by").first()
     rule = found or CleanupRule(namespace=namespace)
     rule.namespace = namespace

@@ -1,4 +1,4 @@
-"""What every page of docs has, whichever registry its version is of."""
+"""The columns of every page of docs, from this registry or another."""
 
 from typing import Self, TypeVar
 

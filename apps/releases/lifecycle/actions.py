@@ -1,9 +1,9 @@
 """Lifecycle actions on a published version at its address (D9), for every kind: the gate, the verb, the catalogue.
 
-Deprecating breaks nobody, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
+Deprecating breaks no user, so publishers do it. Yanking breaks those who pinned or locked the version, so it needs an
 owner, and so does taking a yank back; for 72 hours, while few have, publishers yank what they published themselves.
-Quarantine, purge and verifying are for staff.
-A refused attempt is recorded by the gate, which is asked outside the transaction so that its row stays.
+Quarantine, purge and verifying are for staff. A refused attempt is recorded by the gate, which is asked outside the
+transaction so that its row stays.
 """
 
 from abc import ABC, abstractmethod
@@ -128,7 +128,9 @@ class VersionActions(ABC, Generic[A]):
         return self._purge(self.operated_release(viewer, address, version, PURGE), viewer, reason, confirm)
 
     def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
-        """As `purge`, for the person at the machine itself: no gate is asked, and the audit names nobody."""
+        """Purge like `purge`, for the person at the machine itself: no gate is asked, and the audit names no
+        account.
+        """
         return self._purge(self._found(address, version), gate.NOBODY, reason, confirm)
 
     def verify(self, *, viewer: Viewer, address: A, version: str) -> Release:

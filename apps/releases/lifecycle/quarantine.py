@@ -29,7 +29,7 @@ class Blocked(Renewed[frozenset[str]]):
         return digest in self.value
 
     def is_complete(self) -> bool:
-        """Whether the list has every quarantine that this process knows of: one may be newer than the list."""
+        """Return whether the list has every quarantine that this process knows of: one may be newer than the list."""
         return self._has >= self.newest()
 
     def renew(self) -> None:

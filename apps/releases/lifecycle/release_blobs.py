@@ -26,7 +26,7 @@ def record_blobs(release: Release, names: Mapping[str, str], *, claim: Claim | N
 
 
 def forget_others(release: Release, name: str, digests: Collection[str]) -> None:
-    """Drop the rows of that name but these: an attempt that failed recorded bytes that nobody was ever told of.
+    """Drop the other rows of that name: an attempt that failed recorded bytes that no client was told of.
 
     It may not have stored them; garbage collection removes what it did. Call in the transaction that tells of these.
     """

@@ -1,10 +1,10 @@
-"""Who took part in a release, and so cannot approve it. docs/approval.md has the rules in words.
+"""The people who took part in a release, and so cannot approve it. docs/approval.md has the rules in words.
 
-The author is the account that started the release, or another one from the same upload. Whoever may act as that account
-is no second person: its person's other accounts, those who can make tokens of it, and machines whose tokens its person
-can make. The author of what comes from Git or CI is a machine, so that its ties are those of the people behind it: who
-connected, changed or scanned the repository, wrote the trusted publisher, started the sync, the retry or the run, made
-or pushed the tag, or created the token.
+The author is the account that started the release, or another one from the same upload. An account that may act as the
+author is no second person: its person's other accounts, those who can make tokens of it, and machines whose tokens its
+person can make. The author of what comes from Git or CI is a machine, so that its ties are those of the people behind
+it: who connected, changed or scanned the repository, wrote the trusted publisher, started the sync, the retry or the
+run, made or pushed the tag, or created the token.
 """
 
 from dataclasses import dataclass
@@ -117,7 +117,7 @@ _CONNECTED = ("trusted_publisher", "git_repository")
 
 
 def authors_of(release: Release) -> QuerySet[User]:
-    """Who started it, and who started others from the same upload: one of them sent the bytes."""
+    """Return the starters of this and other releases from the same upload: one of them sent the bytes."""
     return User.objects.filter(pk__in=_of_upload(release).values("created_by"))
 
 
@@ -128,7 +128,7 @@ def is_automated(release: Release) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Involved:
-    """Who took part in a release: accounts, and marks of identities that may be somebody's."""
+    """The people who took part in a release: accounts, and marks of identities that may belong to one."""
 
     authors: tuple[User, ...]
     others: tuple[tuple[Tie, User], ...]
@@ -232,7 +232,7 @@ def _holders_of(machine: User) -> set[int]:
 
 
 def _machines_of(people: set[int]) -> set[int]:
-    """As `_holders_of`, from the other side."""
+    """Return the machines that these people hold, the inverse of `_holders_of`."""
     managed = Membership.objects.filter(user__in=people, is_manager=True).values("team")
     machines = User.objects.filter(is_service=True, service_of__in=managed)
     made = ApiToken.objects.usable(timezone.now()).filter(made_by__in=people, user__is_service=True)

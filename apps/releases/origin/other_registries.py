@@ -43,7 +43,7 @@ class HeldBack:
 
 
 class Offer(Protocol):
-    """What a registry lists of a module, and the policy that was in force then."""
+    """The versions of a module that a registry lists, and the policy that was in force then."""
 
     @property
     def versions(self) -> Collection[str]: ...

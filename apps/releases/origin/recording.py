@@ -21,7 +21,7 @@ MAX_OTHERS = 20
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """What Larder fetched itself: facts such as repository, commit and ref, and pages of them.
+    """The facts that Larder fetched itself, such as repository, commit and ref, and pages of them.
 
     `marks` are of who made or pushed the tag, `asked` the numbers of who had it published, both by how.
     """
@@ -118,7 +118,7 @@ def took_part(
 
 
 def _note(release: Release, viewer: Viewer) -> None:
-    """Who is behind a token: its maker, and who started the run that it was made for."""
+    """Record the people behind a token: its maker, and the starter of the run that it was made for."""
     if viewer.token_id is None:
         return
     exchange = _exchange_of(viewer)
@@ -127,7 +127,9 @@ def _note(release: Release, viewer: Viewer) -> None:
 
 
 def way_of(viewer: Viewer) -> Way:
-    """Without a token and a session nobody asked: Larder does it, as its first run publishes the demo."""
+    """Return how the request came in. Without a token and a session there is no person: Larder does it, as its first
+    run publishes the demo.
+    """
     return Way.API if viewer.token else Way.PAGE if viewer.session else Way.COMMAND
 
 

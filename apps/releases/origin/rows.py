@@ -14,7 +14,7 @@ PEOPLE = frozenset({"actor", "tagger"})
 
 
 class Way(models.TextChoices):
-    """How the bytes came in."""
+    """The channel by which the bytes came in."""
 
     PAGE = "page", "Browser"
     API = "api", "API"
@@ -24,7 +24,7 @@ class Way(models.TextChoices):
 
 
 class Origin(models.Model):
-    """What was known when the version number was reserved. Releases of an older Larder have none.
+    """The facts that were known when the version number was reserved. Releases of an older Larder have none.
 
     `claims` are those of an id token whose signature Larder checked; without, a person or a token published, as the
     release names them. `facts` are the claims by the names that all vendors share: repository, commit, ref, workflow,
@@ -68,7 +68,7 @@ def verified(which: str | int = "pk") -> models.Exists:
 
 
 class Part(models.TextChoices):
-    """How somebody took part in a release that another account, mostly a machine, is the author of."""
+    """The part that a person took in a release whose author is another account, mostly a machine."""
 
     TOKEN = "token", "Created the token"
     SYNC = "sync", "Started the sync"
@@ -80,10 +80,10 @@ class Part(models.TextChoices):
 
 
 class Participant(models.Model):
-    """Who took part in a release beside its author, and so does not approve it: `origin.authors` asks.
+    """A person who took part in a release beside its author, and so does not approve it: `origin.authors` asks.
 
     An account, or the mark of an identity (`accounts.identity.marks`) that may be one's. Written as it happens: token
-    and tag may be gone when somebody decides. Marks are deleted once the release has ended.
+    and tag may be gone when the decision is made. Marks are deleted once the release has ended.
     """
 
     release = models.ForeignKey("releases.Release", models.CASCADE, related_name="participants")
@@ -120,7 +120,8 @@ class Decision(models.TextChoices):
 class Approval(models.Model):
     """A release that waits for someone who took no part in it, or what that person decided about these very bytes.
 
-    If the bytes turn out to be others when it goes on, the row waits again; the audit has what was decided before.
+    If the bytes turn out to be others when the release continues, the row waits again; the audit has what was decided
+    before.
     """
 
     release = models.OneToOneField("releases.Release", models.CASCADE, related_name="approval")
@@ -157,7 +158,7 @@ class Approval(models.Model):
         return f"approval of {self.release_id}: {self.decision}"
 
     def allows(self, digest: str) -> bool:
-        """Whether somebody approved these very bytes."""
+        """Return whether these very bytes were approved."""
         return self.decision == Decision.APPROVED and self.digest == digest
 
 

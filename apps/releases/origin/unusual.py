@@ -1,4 +1,4 @@
-"""What is unusual about a release, in sentences for whoever approves it: it differs from the releases before it."""
+"""Unusual facts about a release, in sentences for its approver: it differs from the releases before it."""
 
 from collections.abc import Iterator
 from datetime import timedelta

@@ -47,7 +47,7 @@ SUSPENDED = Reason(
 
 
 def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> None:
-    """Go on if the namespace asks for no approval or these bytes are approved; otherwise wait for one.
+    """Return if the namespace asks for no approval or these bytes are approved; otherwise wait for one.
 
     `comparison` is for the approver, and may read storage. Raises Refusal for what a connection has sent that is
     suspended by now.
@@ -141,7 +141,8 @@ def decline(*, release: Release, viewer: Viewer, digest: str, reason: str) -> No
 
 
 def cancel(*, release: Release, viewer: Viewer) -> None:
-    """The author takes it back, or whoever else took part in it: a machine cannot. Others decline it, with a reason.
+    """Cancel the request: the author may, and others who took part in it; a machine cannot. Others decline it, with a
+    reason.
 
     The caller has asked the gate. Raises Conflict.
     """
@@ -166,7 +167,9 @@ def may_cancel(release: Release, viewer: Viewer) -> bool:
 
 
 def may_decline(release: Release, viewer: Viewer) -> bool:
-    """As far as their person matters. Who approved it first, of two people, may decline it too."""
+    """Return whether the viewer's person may decline the release. Who approved it first, of two people, may decline it
+    too.
+    """
     return authors.bond_of(release, viewer) is None
 
 

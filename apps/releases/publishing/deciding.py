@@ -1,4 +1,4 @@
-"""Who can decide about a release that awaits approval; why others cannot, in words; and whom these ask."""
+"""The people who can decide about a release that awaits approval; why others cannot, in words; and whom these ask."""
 
 from itertools import islice
 
@@ -71,7 +71,9 @@ def _bond(involved: Involved, viewer: Viewer, approval: Approval | None) -> Bond
 
 
 def refusal_of(release: Release, viewer: Viewer) -> RegistryError | None:
-    """As `bond_of`, in words. Their role and the second factor are asked for at the decision."""
+    """Return the refusal that follows from `bond_of`, in words. Their role and the second factor are asked for at the
+    decision.
+    """
     bond = bond_of(release, viewer, approval_of(release))
     return None if bond is None else refusal(release, bond)
 

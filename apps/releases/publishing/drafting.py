@@ -178,7 +178,7 @@ def renew(release: Release) -> None:
 
 
 def renewed_until(release: Release) -> datetime:
-    """How long a draft, or an upload in pieces, waits for more from now on."""
+    """Return until when a draft, or an upload in pieces, waits for more from now on."""
     return min(timezone.now() + IDLE, release.created_at + MAX_AGE)
 
 

@@ -199,7 +199,7 @@ def unknown() -> NotFound:
 
 
 class Incoming(ABC):
-    """Where the next parts come from. `broke` is why the last one ended early."""
+    """The source of the next parts. `broke` is why the last one ended early."""
 
     is_over = False
     broke: RegistryError | None = None

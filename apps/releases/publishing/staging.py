@@ -47,7 +47,7 @@ def repacked_key(release: Release) -> str:
 
 
 def keys_in_use(using: str) -> set[str]:
-    """Return the staging keys of the bytes that somebody was told have arrived, as that database has them."""
+    """Return the staging keys of the bytes whose arrival was reported to a client, as that database has them."""
     accepted = [state for state in WORKING if state != State.RECEIVING]
     uploads = Release.objects.using(using).filter(state__in=accepted, files=None).exclude(staging_key="")
     files = ReleaseFile.objects.using(using).filter(release__state__in=WORKING)

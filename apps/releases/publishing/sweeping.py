@@ -1,5 +1,5 @@
-"""End what nobody else will: dead uploads, uploads without permission, cancelled jobs, questions without an answer,
-releases that nobody approved.
+"""End what is otherwise left behind: dead uploads, uploads without permission, cancelled jobs, questions without an
+answer, releases that were never approved.
 """
 
 from collections.abc import Callable
@@ -34,9 +34,9 @@ UNANSWERED = Reason(
 
 
 def sweep() -> int:
-    """Reject these releases, drop their staged bytes and uploads that nobody finished; return how many.
+    """Reject these releases, drop their staged bytes and unfinished uploads; return how many.
 
-    Marks of identities are forgotten once nobody decides about their release any more.
+    Marks of identities are forgotten once no decision about their release is open.
     """
     Participant.objects.filter(user=None).exclude(release__state__in=WORKING).delete()
     lapsed = Release.objects.filter(state=State.RECEIVING, receiving_until__lt=timezone.now())

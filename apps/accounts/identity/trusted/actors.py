@@ -1,4 +1,6 @@
-"""The accounts behind a run, as marks that are compared with those of accounts: its claims name people of the vendor."""
+"""The accounts behind a run, as marks that are compared with those of accounts: its claims name people of the
+vendor.
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

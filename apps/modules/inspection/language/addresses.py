@@ -20,7 +20,7 @@ def is_name(text: str) -> bool:
 
 
 def is_host(text: str) -> bool:
-    """As the package svchost of both clients takes it; not judged if it is not ASCII."""
+    """Return whether the package svchost of both clients accepts the host; not judged if it is not ASCII."""
     found = _HOST.fullmatch(text)
     if found is None:
         return not text.isascii()

@@ -1,4 +1,4 @@
-"""What a folder says about others: its calls of modules, and the providers that it configures.
+"""The mentions of others in a folder: its calls of modules, and the providers that it configures.
 
 Sources: `module_call.go` (decodeModuleBlock, decodePassedProviderConfigs), `provider.go` (decodeProviderBlock).
 """

@@ -65,7 +65,7 @@ def _name(client: str, accepting: Clients) -> str:
 
 
 def refused_by_all(findings: Iterable[Finding]) -> list[Finding]:
-    """What stops every client: findings that all refuse; else those that leave none over together."""
+    """Return the findings that stop every client: those that all refuse; else those that together leave none over."""
     listed = list(findings)
     sure = [finding for finding in listed if finding.refusing == EVERY]
     if sure:

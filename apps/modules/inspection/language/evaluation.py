@@ -1,4 +1,4 @@
-"""What clients evaluate when they plan, and where `each`, `count` and `self` exist.
+"""The places that clients evaluate when they plan, and in which `each`, `count` and `self` exist.
 
 Sources: `evaluate.go` of both clients (GetCountAttr, GetForEachAttr), and who gives it which data:
 `node_resource_validate.go`, `eval_conditions.go`, `node_module_variable.go`, `node_provider.go`, `eval_import.go`.
@@ -98,7 +98,7 @@ def _input(visited: Visited, name: str) -> Owner | None:
 
 
 def is_sound(names: Sequence[str], scope: Scope) -> bool:
-    """Whether a reference to one of OBJECTS may stand there."""
+    """Return whether the scope allows the reference to one of OBJECTS."""
     root, *rest = names
     known = OBJECTS[root]
     return root in scope.objects and not (known and rest and rest[0] not in known)

@@ -46,7 +46,7 @@ def judge_json(file: File, document: Located, *, is_override: bool) -> Judged:
 
 
 def judged(path: str, reading: Reading, *, is_override: bool) -> list[Judged]:
-    """What some client refuses in a file. Drops its trees: they are large."""
+    """Return what some client refuses in a file. Drops its trees: they are large."""
     is_json = path.endswith(".json")
     if is_json:
         found = [judge_json(file, document, is_override=is_override) for file, document in reading.sound]

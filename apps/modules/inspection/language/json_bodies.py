@@ -123,7 +123,7 @@ class JsonExpression:
 
     @cached_property
     def value(self) -> Any:
-        """As it is where clients evaluate nothing: then "${…}" is no template."""
+        """The value where clients evaluate nothing: then "${…}" is no template."""
         return json_syntax.literal_or_none(self.located) if self._text is None else self._text
 
     @property

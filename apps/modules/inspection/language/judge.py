@@ -30,8 +30,9 @@ _REMOVED_PROVISIONERS = frozenset({"chef", "habitat", "puppet", "salt-masterless
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """What a client looks for when it loads the module: a `var`, `local` or `provider`, or an `instance` of one.
-    `user`: the argument that refers to a `var` or `local`; `is_plain`: nothing but such references decides its value.
+    """A reference that a client resolves when it loads the module: a `var`, `local` or `provider`, or an `instance` of
+    one. `user`: the argument that refers to a `var` or `local`; `is_plain`: nothing but such references decides its
+    value.
     """
 
     kind: str
@@ -69,7 +70,7 @@ def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str
 
 
 def duplicates(judged: Iterable[Judged]) -> Iterator[Finding]:
-    """What a module contains a second time."""
+    """Yield a finding for each thing that a module contains a second time."""
     seen = set()
     for file in judged:
         for name, finding in file.unique:
@@ -146,7 +147,7 @@ class _Judging:
         self._body(_Visit(found, block, content, clients, around))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:
-        """Whether they are as many as expected."""
+        """Return whether the block has as many labels as expected."""
         if block.any_labels and None not in found.labels:
             return True
         if None in found.labels:
@@ -201,7 +202,9 @@ class _Judging:
         self.judged.unique.append((name, Finding(place, visit.clients)))
 
     def _is_known(self, block: Block, argument: Argument) -> bool:
-        """Whether its second setting is an error: in JSON nobody looks for what belongs to a provider."""
+        """Return whether a second setting of the argument is an error: in JSON clients ignore those that belong to a
+        provider.
+        """
         is_named = argument.name in block.arguments or block.only_arguments is not None
         return is_named or not argument.expression.is_json
 

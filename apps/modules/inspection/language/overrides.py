@@ -1,4 +1,6 @@
-"""What override files make of a module: clients check types and defaults again after merging (`module_merge.go`)."""
+"""The effect of override files on a module: clients check types and defaults again after merging
+(`module_merge.go`).
+"""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,7 +21,7 @@ def overridden(found: Declarations) -> Iterator[Finding]:
 
 
 def unmet(readings: Iterable[Reading], found: Declarations) -> Iterator[Finding]:
-    """What is evaluated on loading, and is not declared (OpenTofu `static_scope.go`)."""
+    """Yield the references that are evaluated on loading, and are not declared (OpenTofu `static_scope.go`)."""
     declared = {("var", block.name) for block in found.of("variable")}
     declared |= {("local", block.name) for block in found.of(LOCAL)}
     for reading in readings:

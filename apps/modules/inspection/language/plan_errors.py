@@ -1,5 +1,5 @@
-"""What loads and can never be planned, of one folder: names that nothing declares, `each`, `count` and `self` where
-they do not exist, and circles of local values.
+"""Faults of one folder that loads and can never be planned: names that nothing declares, `each`, `count` and `self`
+where they do not exist, and circles of local values.
 
 Sources: `evaluate.go` and `evaluate_valid.go` of both clients, HCL `hclsyntax/expression.go` (FunctionCallExpr).
 """
@@ -112,7 +112,7 @@ def _unknown_functions(uses: Mapping[str, Uses]) -> Iterator[PlanError]:
 
 
 class _Names:
-    """What a folder declares."""
+    """The names that a folder declares."""
 
     def __init__(self, found: Declarations) -> None:
         self._declared: dict[Subject, None] = {}

@@ -43,7 +43,7 @@ def read_reference(text: str) -> Traversal | None:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a reference names: `kind` is its root, "resource" for all of them; `names` follow it."""
+    """The object that a reference names: `kind` is its root, "resource" for all of them; `names` follow it."""
 
     kind: str
     names: tuple[str, ...] = ()
@@ -76,7 +76,9 @@ def subject_of(found: Traversal) -> Subject | None:
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the address in a block about the state names. `refusing`: clients that do not take it for an address."""
+    """The object that the address in a block about the state names. `refusing`: clients that do not take it for an
+    address.
+    """
 
     kind: Literal["", "module", "resource"]
     mode: str = "managed"

@@ -21,7 +21,9 @@ _DETECTED_WITHIN = ("googleapis.com/", ".amazonaws.com/")
 
 
 def expected_source(text: str, *, has_version: bool) -> str:
-    """What is expected instead of this source, or nothing. `has_version`: then it must be a registry's module."""
+    """Return what is expected instead of this source, or nothing. `has_version`: then it must be a registry's
+    module.
+    """
     if len(text) > MAX_CHARACTERS or not text.isascii():
         return ""
     if has_version:

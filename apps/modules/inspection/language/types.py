@@ -74,7 +74,7 @@ def read_type(expression: Expression, *, depth: int = 0, is_bare: bool = False) 
 
 
 def stated_in(content: Content, argument: Expression) -> Type:
-    """As `read_type`, once for the rule of the type and that of the default."""
+    """Read the type like `read_type`, once for the rule of the type and that of the default."""
     if not content.stated:
         content.stated.append(read_type(argument, is_bare=True))
     kind: Type = content.stated[0]
@@ -207,7 +207,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def converts(value: Any, kind: str) -> bool:
-    """Whether clients convert the scalar, which may be unknown, to the primitive type."""
+    """Return whether clients convert the scalar, which may be unknown, to the primitive type."""
     if kind == "string" or not _is_scalar(value):
         return True
     if kind == "bool":

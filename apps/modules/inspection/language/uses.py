@@ -1,4 +1,4 @@
-"""What the expressions of a file use: variables, local values, modules, resources and functions.
+"""The variables, local values, modules, resources and functions that the expressions of a file use.
 
 Only what clients evaluate when they plan is looked at, and only where the first name surely refers to something of the
 module: names of loops and of `dynamic` blocks are not such. References are resolved wherever they stand; functions and
@@ -79,8 +79,8 @@ class _Span:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What clients may not evaluate: arguments of some calls, branches of a condition, and what a loop repeats with the
-    `names` of its elements. `first`: the part that they evaluate in any case.
+    """The expressions that clients may not evaluate: arguments of some calls, branches of a condition, and what a loop
+    repeats with the `names` of its elements. `first`: the part that they evaluate in any case.
     """
 
     end: int
@@ -153,7 +153,7 @@ def _strings(expression: Expression) -> Iterator[Located]:
 
 
 def is_plain(expression: Expression) -> bool:
-    """Whether it is one reference, or a text with references alone: unknown if one of them is."""
+    """Return whether the expression is one reference, or a text with references alone: unknown if one of them is."""
     if isinstance(expression, JsonExpression):
         text = expression.located.content
         return isinstance(text, str) and _plain_sequences(text) is not None
@@ -236,7 +236,7 @@ class _Collector:
         owned[owner][subject] = None
 
     def _is_judged(self, start: int, evaluated: Evaluated) -> bool:
-        """Whether clients surely evaluate what is there."""
+        """Return whether clients surely evaluate the expression that begins there."""
         return not evaluated.scope.iterators and not any(scope.holds(start) for scope in self.scopes)
 
     def _scope(self, node: Node, evaluated: Evaluated, line: int) -> None:

@@ -1,4 +1,4 @@
-"""What the values of arguments must be, by the words of the table; and what holds for a block as a whole.
+"""The rules for values of arguments, by the words of the table, and for a block as a whole.
 
 values      texts, flags, keywords and version constraints
 named       variables, outputs and local values

@@ -1,4 +1,4 @@
-"""What a rule is given, and what it answers."""
+"""The input of a rule, and its answer."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ def instances(case: Case) -> Iterator[Problem]:
 
 
 def static(expression: Expression) -> Iterator[Problem]:
-    """What is evaluated when the module is loaded refers to nothing that exists only later."""
+    """Yield a problem if an expression that is evaluated on loading refers to something that exists only later."""
     for found in expression.variables or ():
         subject = subject_of(found)
         if subject is None or subject.kind not in STATIC:
