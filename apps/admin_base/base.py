@@ -129,7 +129,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
 
     @admin.display(description=mark_safe('<input type="checkbox" id="action-toggle">'))  # Django's own
     def action_checkbox(self, row: M) -> SafeString:
-        """As Django writes it, but without three templates for each row."""
+        """Render the checkbox like Django, without its three templates for each row."""
         return format_html(
             '<input type="checkbox" name="{}" value="{}" class="action-select" aria-label="{} - {}">',
             ACTION_CHECKBOX_NAME,
@@ -251,7 +251,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
 
 
 class ReadOnlyAdmin(LarderAdmin[M]):
-    """Nobody edits these rows, not even superusers: Django answers a POST with 403."""
+    """A read-only list, also for superusers: Django answers a POST with 403."""
 
     def has_add_permission(self, _request: HttpRequest, _obj: Any = None) -> bool:
         return False

@@ -37,7 +37,7 @@ def digest_prefix(word: str) -> str:
 
 
 def moment(at: datetime | None) -> str:
-    """As `partials/time.html` shows it."""
+    """Render the time like `partials/time.html`."""
     if not at:
         return "-"
     iso, utc, relative = (_filter("times", f"{name}_time")(at) for name in ("iso", "utc", "relative"))
@@ -45,7 +45,7 @@ def moment(at: datetime | None) -> str:
 
 
 def size(count: int | None) -> str:
-    """As `partials/size.html` shows it."""
+    """Render the size like `partials/size.html`."""
     return str(_filter("numbers", "bytes_text")(count)) if count is not None else "-"
 
 

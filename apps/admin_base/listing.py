@@ -20,7 +20,7 @@ _LAST = chr(0x10FFFF)
 
 @CharField.register_lookup
 class Begins(Lookup[Any]):
-    """As `startswith`, but served by an index on every database, and never blind to case."""
+    """A lookup like `startswith`, but served by an index on every database, and never blind to case."""
 
     lookup_name = "begins"
 

@@ -1,4 +1,5 @@
-"""Garbage collection in the repositories (oci.md 7.7): removes what nobody needs, in small steps, while others push.
+"""Garbage collection in the repositories (oci.md 7.7): removes what is no longer needed, in small steps, while clients
+push.
 
 Each step looks again at what it takes, under the lock that pushes take as well. So it may be stopped at any point, run
 twice at once, and run again: what is left is found by the next run.
@@ -64,7 +65,7 @@ class _Run:
 
 
 def collect(*, dry_run: bool = False, most: timedelta = MAX_DURATION) -> Collection:
-    """Remove what nobody needs; log it and record it in a row. Never inside a transaction.
+    """Remove what is no longer needed; log it and record it in a row. Never inside a transaction.
 
     `dry_run` counts what a run would find first, in a row that is not saved: each step creates work for the next.
     """
@@ -218,7 +219,7 @@ def unneeded_repository_blobs(before: datetime) -> QuerySet[RepositoryBlob]:
 
 
 def unneeded_blobs(before: datetime, now: datetime) -> QuerySet[Blob]:
-    """Blobs that neither a repository nor a release needs and nobody is removing."""
+    """Return blobs that neither a repository nor a release needs and no other run is removing."""
     free = Q(deleting_until=None) | Q(deleting_until__lt=now)
     return references.unreferenced(Blob.objects.filter(free, created_at__lt=before))
 

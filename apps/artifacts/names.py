@@ -97,7 +97,7 @@ def tag_of(version: str) -> str:
 
 
 def is_name(text: str) -> bool:
-    """Whether the grammar allows the name. Such a text is safe in a header."""
+    """Return whether the grammar allows the name. Such a text is safe in a header."""
     return len(text) <= LONGEST_NAME and _NAME.fullmatch(text) is not None
 
 

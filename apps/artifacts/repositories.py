@@ -14,7 +14,9 @@ from apps.blobs.models import Blob
 
 @contextmanager
 def locked(number: int) -> Iterator[Repository | None]:
-    """Open a transaction in which nobody else pushes a manifest or moves a tag there. New blobs do not wait for it."""
+    """Open a transaction in which no other push writes a manifest or moves a tag there. New blobs do not wait for
+    it.
+    """
     with transaction.atomic():
         rows = Repository.objects.select_for_update(no_key=True, of=("self",)).select_related("namespace")
         yield rows.filter(pk=number).first()

@@ -2,7 +2,7 @@
 
 Each link's digest is the SHA-256 of the digest before it and of the row in canonical JSON. Links are made a minute
 later and not by `record`: otherwise every verb would wait for every other. The newest digest is logged, and can be kept
-elsewhere: whoever writes the whole chain anew cannot arrive at the same one.
+elsewhere: an attacker who rewrites the whole chain cannot arrive at the same one.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ log = structlog.get_logger("larder.audit")
 
 @dataclass(slots=True)
 class Report:
-    """What `verify` found. `head` is the digest of the newest link, empty without any."""
+    """The result of `verify`. `head` is the digest of the newest link, empty without any."""
 
     linked: int = 0
     head: str = ""

@@ -1,7 +1,8 @@
 """The generation (D16): which changes are committed, and what they touched, for processes that repeat answers.
 
 A row for each scope holds the number of the last change that touched it; the row of the scope ANYTHING is the counter.
-Whoever bumps it keeps it locked until the commit, so that numbers become visible in order, which a sequence's do not.
+The transaction that bumps it keeps it locked until the commit, so that numbers become visible in order, which a
+sequence's do not.
 """
 
 import sqlite3
@@ -171,8 +172,8 @@ def _bucket(name: str) -> int:
 def touch(scopes: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> None:
     """Bump the generation in the current transaction: at its end where the backend offers that.
 
-    Until the commit nobody else can bump, and on PostgreSQL whoever then waits for another row may wait for ever.
-    SQLite has one writer anyway.
+    Until the commit no other transaction can bump, and on PostgreSQL one that then waits for another row may wait for
+    ever. SQLite has one writer anyway.
     """
     connection = connections[using]
     bump = partial(_bump, connection, frozenset(scopes))
@@ -212,7 +213,9 @@ def changes_since(connection: BaseDatabaseWrapper, number: int) -> dict[str, int
 
 
 def changes_at_hand(connection: sqlite3.Connection, number: int) -> dict[str, int]:
-    """As `changes_since`, of SQLite. It takes microseconds, and Django refuses to ask on an event loop."""
+    """Return the changes like `changes_since`, of SQLite. It takes microseconds, and Django refuses to ask on an event
+    loop.
+    """
     found = dict(connection.execute("SELECT scope, number FROM audit_generation WHERE number >= ?", [number]))
     return found if ANYTHING in found else {}
 

@@ -1,7 +1,7 @@
 """The head of the chain, recorded every hour outside of the database: in the log, and where LARDER_AUDIT_HEAD_URL says.
 
-The chain alone cannot show that its end was cut off, or that all of it was written anew. A recorded head that is
-missing from it does, as long as people who can change the database cannot change the recorded heads.
+The chain alone cannot show that its end was cut off, or that all of it was rewritten. A recorded head that is missing
+from it does, as long as people who can change the database cannot change the recorded heads.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Read the audit: who may see which slice is decided by whoever asks; the filter, names and formats are here."""
+"""Read the audit: the callers decide who may see which slice; the filter, names and formats are here."""
 
 import json
 import re
@@ -35,7 +35,7 @@ def about(names: QuerySet[Any]) -> Q:
 
 
 def with_actors(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
-    """Set `actor_name` in the same query: None for Larder, for whoever is unknown, and for erased people."""
+    """Set `actor_name` in the same query: None for Larder, for unknown actors, and for erased people."""
     named = people().filter(pk=OuterRef("actor_id"))
     return events.annotate(actor_name=Subquery(named.values("username")[:1]))
 
@@ -58,7 +58,7 @@ def by_or_about(user_id: int, *, tokens: list[int]) -> Q:
 def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[Any], str]:
     """Return the newest events with their actors after the one with the number `cursor`, and the next cursor.
 
-    The cursor is empty at the end. An unknown number begins anew.
+    The cursor is empty at the end. An unknown number begins from the start.
     """
     last = AuditEvent.objects.filter(pk=int(cursor)).first() if _NUMBER.fullmatch(cursor) else None
     if last is not None:

@@ -47,7 +47,7 @@ class OtherRegistries(Protocol):
         """
 
     def fetchable(self, links: Collection[PackageLink]) -> Mapping[PackageLink, OpenLink]:
-        """Return the packages that whoever has these links may fetch right now, without waiting and by any client.
+        """Return the packages that a client with these links may fetch right now, without waiting and by any client.
 
         A few queries for all. What is missing is left to `stored`, which says why.
         """
@@ -59,7 +59,7 @@ class OtherRegistries(Protocol):
         """Return an index or a manifest by its digest, `sha256:…`."""
 
     def stored_by_digest(self, asker: Asker, provider: HostedProvider, digest: str) -> MirroredPackage | None:
-        """As `stored`, for `sha256:…`; None for the empty config."""
+        """Return the package like `stored`, for `sha256:…`; None for the empty config."""
 
     def record_use(self, provider: HostedProvider, package: MirroredPackage) -> None:
         """Count a fetch. Writes nothing before the answer (D15)."""

@@ -34,7 +34,7 @@ class Exchanged(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """The answer holds for whoever asks exactly the same, with the same credentials, until a change of these scopes
+    """An answer that is valid for equal requests, with the same credentials, until a change of these scopes
     (apps/audit/generation.py), and for so many seconds from the arrival of the request. Each time it counts as the
     download, if it is one. `readers` is the canonical name of a namespace, all of whose readers get the same answer.
 

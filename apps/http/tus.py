@@ -42,7 +42,7 @@ class ChecksumMismatch(Invalid):
 
 
 def check_version(headers: Headers) -> None:
-    """curl need not name a version; whoever names one gets that one."""
+    """Check the version that the client names. curl need not name one; a client that does gets that one."""
     found = headers.get("Tus-Resumable", VERSION)
     if found != VERSION:
         raise UnknownVersion(f"Tus-Resumable is {found[:20]!r}: this server supports {VERSION}.")
@@ -61,7 +61,9 @@ def offset_of(headers: Headers) -> int:
 
 
 def announced(headers: Headers) -> Announced:
-    """What the sender says of the whole. Its sha256 comes in Repr-Digest (RFC 9530), or as `sha256` of the metadata."""
+    """Return the sender's description of the whole file. Its sha256 comes in Repr-Digest (RFC 9530), or as `sha256` of
+    the metadata.
+    """
     length = _number(headers, "Upload-Length", "the size of the whole file in bytes")
     digest = announced_digest(headers) or metadata(headers).get("sha256", "").lower()
     if digest and not is_sha256(digest):

@@ -12,7 +12,7 @@ from apps.lib.net.addresses import MAX_URL_CHARACTERS
 
 
 class OutboxEvent(models.Model):
-    """An event of the audit that somebody may want to hear of, written in its transaction; see outbox.py."""
+    """An event of the audit that a person or webhook may receive, written in its transaction; see outbox.py."""
 
     event_id = models.BigIntegerField(unique=True)
     at = models.DateTimeField(auto_now_add=True, db_index=True)
@@ -106,7 +106,7 @@ class Delivery(Leased):
 
 
 class Topic(models.TextChoices):
-    """What people may be told of by mail, and switch off."""
+    """The topics that people receive by mail, and can switch off."""
 
     PUBLISHED = "published", "New releases of items you watch"
     WITHDRAWN = "withdrawn", "Deprecated and yanked versions of items you watch or recently downloaded"
@@ -160,7 +160,7 @@ class LetterState(models.TextChoices):
 
 
 class Letter(Leased):
-    """A mail on its way to a person, or to the address of somebody without an account."""
+    """A mail on its way to a person, or to an address without an account."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="letters")
     address = models.EmailField(blank=True, help_text="If it is not the account's.")

@@ -100,7 +100,9 @@ class Notice:
 
     @property
     def breaking(self) -> str:
-        """What a new version of a module breaks, by the version guard: one sentence, empty if nothing."""
+        """The breaking changes in a new version of a module, by the version guard: one sentence, empty if there are
+        none.
+        """
         if self.event != "release.published" or self.release is None:
             return ""
         found: dict[str, Any] = self.release.notes.get("guard") or {}
@@ -185,7 +187,7 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
 
 
 def test_notice(namespace: Namespace | None, at: datetime, by: str) -> Notice:
-    """What the button of a webhook sends."""
+    """Return the notice that the test button of a webhook sends."""
     url = reverse("portal:namespace", args=[namespace.name]) if namespace else reverse("portal:home")
     subject = namespace.name if namespace else settings.PUBLIC_HOST
     return Notice("webhook.test", at, namespace, subject, by=by, url=settings.PUBLIC_URL + url)

@@ -1,6 +1,6 @@
 """The outbox: `audit.record` adds a row in its transaction, and a worker makes deliveries and mail of it (D4).
 
-So an event that was rolled back is told to nobody, one that was committed is not forgotten, and nobody waits for a
+So an event that was rolled back is sent to no one, one that was committed is not forgotten, and no request waits for a
 receiver or a mail server.
 """
 
@@ -31,7 +31,7 @@ log = structlog.get_logger("larder.notify")
 
 
 def add(event: AuditEvent) -> None:
-    """The hook of `audit.recorder`: one INSERT for an event that somebody may be told of, else nothing."""
+    """Write an event that a person or webhook may receive, in one INSERT: the hook of `audit.recorder`."""
     if event.kind in NAMES:
         OutboxEvent.objects.create(event_id=event.pk)
 

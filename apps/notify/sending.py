@@ -136,7 +136,7 @@ def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
 
 
 def _end(delivery: Delivery, **changes: object) -> None:
-    """The attempt, unless somebody ended the delivery meanwhile."""
+    """End the attempt, unless the delivery was ended meanwhile."""
     Delivery.objects.filter(pk=delivery.pk, state=State.WAITING).update(lease_until=None, **changes)
 
 

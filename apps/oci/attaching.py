@@ -21,7 +21,7 @@ _HINT = "See docs/publishing.md: attach a DSSE envelope or a Sigstore bundle v0.
 
 
 def read(repository: Repository, parsed: ParsedManifest) -> Sequence[Checked]:
-    """What a manifest attaches to releases: nothing, unless its subject is the manifest of one.
+    """Return what a manifest attaches to releases: nothing, unless its subject is the manifest of one.
 
     Raises ManifestInvalid for an attestation that is malformed, too large, or about other bytes.
     """

@@ -137,7 +137,7 @@ class ReadyInRepository:
         return {canonical(namespace), generation.published_in(namespace)}
 
     def readers(self) -> str:
-        """All readers get the same, but for those whose token expires soon: they are warned.
+        """The group of readers that get the same answer: all, except those whose token expires soon, who are warned.
 
         What scopes a token of /v2/token was granted, the front looks at itself (registry_site/front/oci.py).
         """
@@ -158,6 +158,6 @@ def warning(sentence: str) -> str:
 
 
 def is_bare(request: Request) -> bool:
-    """Whether neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
+    """Return whether neither a length nor a transfer coding announces a body (RFC 9112, 6.3)."""
     length = bodies.declared_length(request.META)
     return length == 0 or (length is None and not request.META.get("wsgi.input_terminated"))

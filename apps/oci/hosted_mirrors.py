@@ -60,7 +60,7 @@ def record_use(mirror: ProviderMirror, package: MirroredPackage) -> None:
 
 @contextmanager
 def _found(caller: Caller, mirror: ProviderMirror) -> Iterator[tuple[OtherRegistries, HostedProvider]]:
-    """A challenge first, then NameUnknown, for what is hidden and for what nobody mirrors."""
+    """Find the mirror; a challenge first, then NameUnknown, for what is hidden and for what is not mirrored."""
     hosted, others = mirrors.hosted(mirror), registries.others
     try:
         if hosted is None or others is None:

@@ -1,10 +1,10 @@
-"""The provider mirror (D22): repositories of providers, derived from what is published; nobody pushes there.
+"""The provider mirror (D22): repositories of providers, derived from what is published; they accept no pushes.
 
 Those of other registries are under their host names: see hosted_mirrors.py, which the views ask where `hosted` says so.
 
-Every function is the gate as well: CredentialsRequired without any token, NameUnknown with one, for what is hidden,
-not there, or under a host name that is not ours (D8). OpenTofu takes 404 with NAME_UNKNOWN for "not here" and goes on
-to its next installation method; any other failure ends `init`.
+Every function is the gate as well: CredentialsRequired without any token, NameUnknown with one, for what is hidden, not
+there, or under a host name that is not ours (D8). OpenTofu takes 404 with NAME_UNKNOWN for "not here" and continues
+with its next installation method; any other failure ends `init`.
 """
 
 from contextlib import suppress

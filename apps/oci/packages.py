@@ -111,7 +111,7 @@ def archive_of(found: VisibleRepository, sha256: str) -> Release | None:
 
 
 def has_empty_config(found: VisibleRepository) -> bool:
-    """Whether a generated manifest names the empty config `{}`, which is then readable without a row."""
+    """Return whether a generated manifest names the empty config `{}`, which is then readable without a row."""
     releases = _releases(found).published()
     return releases.filter(provenance__manifest__isnull=True).exists() or referrers.has_any(releases)
 

@@ -1,4 +1,4 @@
-"""What a push of a manifest asks for, all of it found out before anything is written."""
+"""The resolved request of a manifest's push: all of it is found out before anything is written."""
 
 import time
 from collections.abc import Sequence
@@ -120,7 +120,7 @@ def resolve(
 
 
 def _require_approved(repository: Repository, digest: str, tags: Sequence[str]) -> None:
-    """Where releases are approved, a tag that is no version leads to nothing that nobody has approved."""
+    """Refuse a tag that is no version, where releases are approved, unless it leads to an approved one."""
     if not repository.namespace.requires_approval:
         return
     released = ModuleVersion.objects.published().filter(

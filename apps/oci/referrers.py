@@ -1,4 +1,4 @@
-"""What Larder itself attaches to the manifests of releases: its statement, and attestations that came over the API.
+"""Larder's own attachments to the manifests of releases: its statement, and attestations that came over the API.
 
 Beside what is pushed there: a list has the pushed ones first. All of it follows the release: nothing is answered in
 quarantine or after a purge, and in a cool-down digests answer, as the release's own do.

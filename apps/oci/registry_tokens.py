@@ -30,7 +30,7 @@ _SALT = "larder.oci.registry-token.v2"
 
 @dataclass(frozen=True, slots=True)
 class Scopes:
-    """What a token is good for: actions by the name of a repository, and whether it lists all repositories."""
+    """The permissions of a token: actions by the name of a repository, and whether it lists all repositories."""
 
     actions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     catalog: bool = False
@@ -74,12 +74,13 @@ class Granted:
 
 
 def issue(number: int | None, scopes: Scopes = NOTHING) -> str:
-    """For the API token of that number, or for nobody."""
+    """Issue a token for the API token of that number, or an anonymous one."""
     return _PREFIX + signing.dumps([number, str(scopes)], salt=_SALT)
 
 
 def document_for(number: int | None, asked: list[str] | None) -> dict[str, Any]:
-    """What the token service answers who has shown the API token of that number, or none. Without the database.
+    """Return the answer of the token service to a client that has shown the API token of that number, or none. Without
+    the database.
 
     The same for all names: rights are checked when they are used, so the answer reveals none.
     """

@@ -39,8 +39,8 @@ class Coordinate(TypedDict):
 
 @dataclass(frozen=True)
 class VisibleRepository:
-    """A repository of a namespace that the caller sees. `row` is None where nobody ever pushed to it, `module` where
-    nothing of it is published; where both are None there is nothing in it yet. Each is one query, when it is asked for.
+    """A repository of a namespace that the caller sees. `row` is None if nothing was ever pushed to it, `module` if
+    nothing of it is published; if both are None it is empty so far. Each is one query, when it is asked for.
 
     `address` is as clients say it, in lower case.
     """
@@ -72,7 +72,7 @@ class VisibleRepository:
 
     @property
     def is_module(self) -> bool:
-        """Whether the name is a module's, published or not. Others have no releases: their tags are rows."""
+        """True if the name is a module's, published or not. Others have no releases: their tags are rows."""
         return isinstance(self.address, ModuleAddress)
 
     @property

@@ -9,8 +9,8 @@ from apps.releases.models import Lifecycle, Release
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """`raw` byte for byte; empty with `size` where nobody asked for the bytes of a row (HEAD). `is_download`: a GET of
-    it (no HEAD) is one download of `release` (D15).
+    """A manifest to send: `raw` byte for byte; empty with `size` where the bytes of a row were not asked for (HEAD).
+    `is_download`: a GET of it (no HEAD) is one download of `release` (D15).
     """
 
     raw: bytes

@@ -104,7 +104,7 @@ def own_namespaces(user: User) -> QuerySet[Any, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A module or provider. `health` is None for a provider, and for what nobody has read."""
+    """A module or provider. `health` is None for a provider, and for a version that was not inspected."""
 
     doc: SearchDoc
     address: Address

@@ -1,4 +1,4 @@
-"""The archives that go on being served while the database is away (D6)."""
+"""The archives that are still served while the database is away (D6)."""
 
 import threading
 from collections.abc import Collection

@@ -27,7 +27,7 @@ _PATH = re.compile(rf"/archives/(?:([^/]+)/)?([0-9a-f]{{64}})/({FILE_NAME.patter
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What an archive's URL names. `seconds`: for how long it carries its own permission; None: public bytes alone.
+    """The parts of an archive's URL. `seconds`: for how long it carries its own permission; None: public bytes alone.
 
     `link` instead of the digest for a package of another registry, where its permission is not looked at yet.
     """
@@ -82,7 +82,8 @@ def url_of(namespace: Namespace, digest: str, file_name: str, *, now: datetime) 
 
 
 def base_for(host: str) -> str:
-    """What makes an absolute URL of a relative one, for a request that names the public host; empty for other names.
+    """Return the base that makes a relative URL absolute, for a request that names the public host; empty for other
+    names.
 
     Clients resolve relative ones, Renovate does not. Through another name the public one may be out of reach.
     """

@@ -143,7 +143,7 @@ class Version(MirrorView):
         return document, all(one.is_public for one in mirrored.packages)
 
     def ready_scopes(self) -> Collection[str] | None:
-        """None for what is not found: anybody could fill the table with it."""
+        """The scopes of a ready answer; None for what is not found: anyone could fill the table with it."""
         return super().ready_scopes() if self.is_found else None
 
 
@@ -187,7 +187,7 @@ class Package(MirrorView):
         )
 
     def _find_other(self, file_name: str) -> tuple[OtherRegistries, HostedProvider]:
-        """What can be nobody's is answered like a hidden host."""
+        """Find the provider; names that no registry can have are answered like a hidden host."""
         try:
             found = self.find()
         except NotFound:

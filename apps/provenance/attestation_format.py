@@ -1,4 +1,6 @@
-"""What publishers attach: a DSSE envelope or a Sigstore bundle, told apart by media type or by what the document is."""
+"""The formats that publishers attach: a DSSE envelope or a Sigstore bundle, told apart by media type or by what the
+document is.
+"""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""How the origin of a release differs from that of the version before, in words."""
+"""The differences between the origin of a release and that of the version before, in words."""
 
 from dataclasses import dataclass
 
@@ -174,7 +174,7 @@ def _people(found: Facts, before: Facts, *, with_people: bool) -> list[Differenc
 
 
 def _newcomer(found: Facts, *, with_people: bool) -> list[Difference]:
-    """Whoever published it has published nothing under this address before."""
+    """Return a difference if the publisher has published nothing under this address before."""
     release, person = found.release, found.release.created_by
     if person is None or found.vendor:
         return []

@@ -26,7 +26,8 @@ class AttestationInvalid(Invalid):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """What an attestation says: about which bytes (sha256, 64 hex digits, in its order), of which type, and who signed.
+    """The claims of an attestation: about which bytes (sha256, 64 hex digits, in its order), of which type, and who
+    signed.
 
     Nothing of it is verified.
     """
@@ -86,7 +87,7 @@ def shown(value: Any) -> str:
 
 
 def clean(text: str) -> str:
-    """What the document calls somebody, without characters that a database or a terminal takes for something else."""
+    """Return a name in the document without characters that a database or a terminal takes for something else."""
     return "".join(character for character in text if character.isprintable())[:MAX_NAME]
 
 

@@ -8,7 +8,7 @@ from apps.signing.models import StatementKey
 
 
 class Statement(models.Model):
-    """What Larder says about a release: an in-toto statement with SLSA provenance, in a DSSE envelope that it signed.
+    """Larder's statement about a release: an in-toto statement with SLSA provenance, in a DSSE envelope that it signed.
 
     Written once, by a worker, and never changed: a key that was retired since still verifies it.
     """
@@ -36,7 +36,8 @@ class Form(models.TextChoices):
 
 
 class Attestation(models.Model):
-    """What somebody else says about a release, as they attached it. Larder checks whose bytes it names, not who signed.
+    """Another signer's statement about a release, as it was attached. Larder checks whose bytes it names, not who
+    signed.
 
     The bytes are kept with the row: they are small (`attesting.MAX_BYTES`). One that `oras attach` brought is stored as
     a manifest as well, which `manifest_digest` names.
@@ -79,7 +80,7 @@ class Attestation(models.Model):
 class Referrer(models.Model):
     """A manifest by which OCI clients find a statement or an attestation at a manifest of its release.
 
-    `referrers` makes its bytes anew for each request. One that was pushed has no such row: it is a manifest already.
+    `referrers` makes its bytes again for each request. One that was pushed has no such row: it is a manifest already.
     """
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="+")

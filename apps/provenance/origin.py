@@ -1,4 +1,4 @@
-"""Where one release comes from, for its Origin page and the API: who published it, from which commit, approved by whom,
+"""The origin of one release, for its Origin page and the API: who published it, from which commit, approved by whom,
 signed by which key, and how its origin differs from that of the version before.
 
 Only claims of an id token whose signature Larder checked are called verified, and only if all bytes came from that run.
@@ -96,7 +96,7 @@ class Facts:
 
     @property
     def way(self) -> str:
-        """How it came in, in words that follow "published"."""
+        """The way it came in, in words that follow "published"."""
         if self.vendor:
             return f"by {self.vendor}" if self.is_verified else f"by {self.vendor}, with bytes that others sent"
         if self.origin is None:

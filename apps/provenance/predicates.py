@@ -1,9 +1,9 @@
-"""What Larder's statement about a release says: SLSA provenance v1, of the publication and not of a build.
+"""Larder's statement about a release: SLSA provenance v1, of the publication and not of a build.
 
 Larder is the registry that published it: its inputs are the bytes that came in, its outputs those that clients receive.
 So it names itself as the builder of that, and what a CI said about itself stands under `larder_origin`, with its
-strength. Anybody who may read the release reads the statement, which never changes: it names no person, not even by a
-number, so that a public namespace shows none and a person who was erased is in none (docs/security.md).
+strength. Everyone who may read the release may read the statement, which never changes: it names no person, not even by
+a number, so that a public namespace shows none and a person who was erased is in none (docs/security.md).
 """
 
 import re
@@ -125,7 +125,7 @@ def _origin(origin: Origin | None, linked: Mapping[str, str]) -> dict[str, Any]:
 def _public_claims(origin: Origin) -> dict[str, Any]:
     """The claims that rules are compared with, which name repositories, files and ids.
 
-    Others may name people: GitLab writes the address of whoever started a pipeline into its tokens.
+    Others may name people: GitLab writes the address of the pipeline's starter into its tokens.
     """
     vendor = VENDORS.get(origin.vendor)
     if vendor is None:

@@ -1,4 +1,5 @@
-"""Manifests that lead OCI clients to what is said about a release: fixed bytes, made anew for each request.
+"""Manifests that lead OCI clients to statements and attestations about a release: fixed bytes, made again for each
+request.
 
 `oras discover`, `cosign` and `gh attestation verify` ask for the referrers of a manifest and fetch those of a type that
 they know. A row names each manifest, so that its digest is found again; a golden file guards the bytes, since people
@@ -90,7 +91,7 @@ def needs(column: str) -> Q:
 
 
 def has_any(releases: ReleaseQuerySet) -> bool:
-    """Whether a manifest is made that names the empty config."""
+    """Return whether a manifest is made that names the empty config."""
     return _of(releases).exists()
 
 
@@ -110,7 +111,7 @@ def descriptor(row: Referrer) -> dict[str, Any]:
 
 
 def file_name(of: Statement | Attestation) -> str:
-    """As which it is saved."""
+    """Return the name under which a browser saves it."""
     stem = "statement" if isinstance(of, Statement) else of.digest[:12]
     return f"{stem}.{_ENDINGS[_form_of(of)]}"
 

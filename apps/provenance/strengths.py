@@ -1,4 +1,4 @@
-"""How strongly Larder knows where a release comes from (D27)."""
+"""The strength of Larder's knowledge about where a release comes from (D27)."""
 
 from django.db import models
 

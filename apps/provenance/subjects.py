@@ -31,7 +31,7 @@ class Subject(NamedTuple):
 
     @property
     def digests(self) -> dict[str, str]:
-        """As in-toto writes them."""
+        """The digests as in-toto writes them."""
         return {name: value for name, value in (("sha256", self.sha256), ("sha512", self.sha512)) if value}
 
 

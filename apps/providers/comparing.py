@@ -72,7 +72,9 @@ class Facts:
 def compare_awaited(
     release: Release, *, facts: Facts, packages: Iterable[Package], pages: Iterable[DocsPage]
 ) -> dict[str, Any]:
-    """What a release that awaits approval changes, before it is stored. Empty `against`: nothing is published yet."""
+    """Return the changes in a release that awaits approval, before it is stored. Empty `against`: nothing is published
+    yet.
+    """
     published = ProviderVersion.objects.published()
     rows = published.filter(provider__namespace=release.namespace, provider__type=release.name)
     chosen = previous_among(rows, release.version)
@@ -169,7 +171,7 @@ def _docs_of(before: ProviderVersion, after: ProviderVersion) -> Iterator[Change
 
 
 def _docs_to_be(before: ProviderVersion, release: Release, pages: Iterable[DocsPage]) -> Iterator[Change]:
-    """As `_docs_of`, for pages without rows: one text of the published version at a time."""
+    """Yield the changes like `_docs_of`, for pages without rows: one text of the published version at a time."""
     to_be = {(page.kind, page.slug): page for page in pages}
     old, new = _places(before)[before.pk], {place: page.name for place, page in to_be.items()}
     yield from _pages(old, new)

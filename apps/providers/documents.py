@@ -83,7 +83,7 @@ def details_document(version: ProviderVersion, *, versions: list[str], downloads
 
 
 def _cooling_down(held: Sequence[ListedVersion]) -> list[str]:
-    """Whoever pins one of these reads only here why no version matches."""
+    """Return warnings about the versions in a cool-down: users who pin one read only here why no version matches."""
     more = len(held) - MAX_HELD_NAMED
     return [
         *(

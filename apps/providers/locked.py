@@ -1,4 +1,4 @@
-"""What lock files record of a provider of this registry."""
+"""The records of lock files about a provider of this registry."""
 
 from collections.abc import Sequence
 from contextlib import suppress

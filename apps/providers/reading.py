@@ -163,7 +163,7 @@ def version_for(
 
 
 def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarantined: bool = False) -> ProviderVersion:
-    """As `version_for`, of a provider that the gate let the viewer see."""
+    """Return the version like `version_for`, of a provider that the gate let the viewer see."""
     address = provider.address
     rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=sort_key_of(address, version))
     if not (even_quarantined and operators.is_operator(viewer)):
@@ -231,7 +231,8 @@ def download_in(
     with_all: bool,
     now: datetime,
 ) -> Download:
-    """As `download_for`, where the gate was asked: one query, with a row for each package and key.
+    """Return the download like `download_for`, where the gate was asked: one query, with a row for each package and
+    key.
 
     The key that signed the version comes first, then others, the newest first: those of earlier signatures, and good
     keys of the same custody. Clients try one after the other, so a copy of an earlier signature still finds its key.

@@ -1,4 +1,4 @@
-"""What gpg finds out about one signature and one key. verifying.py and foreign.py judge it."""
+"""The findings of gpg about one signature and one key. verifying.py and foreign.py judge them."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -44,7 +44,9 @@ def due() -> SigningKeyQuerySet:
 
 
 def read(armor: str, *, actor: Viewer, known: str = "") -> ParsedKey:
-    """As `armor.parse`, in a request: a crafted key keeps gpg busy for all its time. Raises TooManyAttempts too."""
+    """Read the key like `armor.parse`, in a request: a crafted key keeps gpg busy for all its time. Raises
+    TooManyAttempts too.
+    """
     with slots.slot_of(actor):
         return parse(armor, known=known)
 

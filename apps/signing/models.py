@@ -119,7 +119,7 @@ class StatementKey(models.Model):
 
     @property
     def fingerprint(self) -> str:
-        """What the vault calls the identity of every key."""
+        """The key's id, under the name that the vault uses for the identity of every key."""
         return self.key_id
 
     @property

@@ -52,7 +52,9 @@ class SealBroken(RegistryError):
 
 @dataclass(frozen=True, slots=True)
 class DataKey:
-    """What encrypts one private half. `wrapped` is what a key service made of it; None: it is a line of the file."""
+    """The key that encrypts one private half. `wrapped` is what a key service made of it; None: it is a line of the
+    file.
+    """
 
     kek_id: str
     secret: bytes

@@ -1,1 +1,1 @@
-"""What is there to be found and used: lists, search, details, dependents, downloads."""
+"""The catalogue: lists, search, details, dependents, downloads."""

@@ -136,7 +136,7 @@ class StateMigration(Shape):
 
 
 class PlanError(Shape):
-    """What clients load and can never plan."""
+    """A fault of a module that clients load and can never plan."""
 
     file = CharField()
     line = IntegerField()
@@ -337,7 +337,7 @@ class ProviderCompare(DetailView):
 
 
 class ModuleHealthView(DetailView):
-    """Of the default version. Advice: no score keeps anybody from anything."""
+    """Of the default version. Advice: no score blocks anything."""
 
     get = shown("Show the health of a module", ModuleHealth, public=True)
 

@@ -53,7 +53,7 @@ class Shape(Serializer[Any]):
         ]
 
     def to_representation(self, instance: Any) -> dict[str, Any]:
-        """As the base class does it, with `<field>_of`."""
+        """Render like the base class, with `<field>_of`."""
         document = {}
         for name, value_of, rendered in self._parts:
             try:

@@ -41,7 +41,7 @@ class Secret(Shape):
 
 
 class SecretList(ListView):
-    """What a transfer leaves: owners replace each that the person should no longer have."""
+    """The secrets that remain after a transfer: owners replace each that the person should no longer have."""
 
     get = listed(
         "List the secrets that former owners may know",

@@ -93,7 +93,9 @@ class Transfer(ApiView):
         again="403 to an owner who gave it up, 409 if `from_…` did.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        """What people connected who are no owners afterwards is suspended until the new owner confirms each."""
+        """Transfer; connections of people who are no owners afterwards are suspended until the new owner confirms
+        each.
+        """
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         wanted = self.body()
         if ("to_user" in wanted) == ("to_team" in wanted):

@@ -202,7 +202,7 @@ class Attempts(OwnersView, ListView):
 
 
 class Exchange(ApiView):
-    """Whoever has an id token may try it: the id token is the credential."""
+    """Exchange an id token, which is the credential: no other is needed."""
 
     authentication_classes = []
 

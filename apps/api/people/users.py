@@ -126,7 +126,7 @@ def _rows(users: QuerySet[models.User]) -> QuerySet[models.User]:
 
 
 def _with_charges(user: models.User) -> With:
-    """With what nobody would look after without this person."""
+    """Return the user with what would have no owner without this person."""
     behind = accounts.left_behind(user)
     return With(
         _rows(models.User.objects.filter(pk=user.pk)).get(),

@@ -107,7 +107,9 @@ class ApplyView(ApiView):
         again="409 if it has changed versions.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
-        """50 versions at most. `plan` is what the dry run said, so that nothing goes that nobody has read."""
+        """50 versions at most. `plan` is what the dry run said, so that no version is changed that was not shown
+        there.
+        """
         target = rules.authorised_namespace(self.viewer, namespace)
         seen = self.body()["plan"]
         return self.answer(applying.apply_by_hand(rule=rules.rule_of(target), actor=self.viewer, seen=seen))

@@ -136,7 +136,9 @@ class ProviderFileUploads(TusView):
 
 @streamed("PATCH")
 class UploadView(TusView):
-    """Only for the person who began it, with any of their tokens; to everybody else it is not there."""
+    """An upload, visible only to the person who began it, with any of their tokens; to everyone else it does not
+    exist.
+    """
 
     @operation("Show the progress of an upload", answers={200: Upload}, errors=_VERSION, scope="publish")
     def get(self, request: Request, number: str) -> Response:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Who gets a mail of what. The rows are written beside the deliveries; mailing.py sends them."""
+"""The mails about events, and who receives them. The rows are written beside the deliveries; mailing.py sends them."""
 
 import secrets
 from collections.abc import Iterable
@@ -54,7 +54,9 @@ OPERATE_UPSTREAM = "upstream.operate_upstream"
 
 
 def write(notice: Notice) -> None:
-    """Write the mails of a notice, in the transaction of the caller. Nobody is told of what they did themselves."""
+    """Write the mails of a notice, in the transaction of the caller. People receive no mail about what they did
+    themselves.
+    """
     topic = _TOPICS.get(notice.event)
     if _switched(notice) is not None:
         topic = Topic.APPROVALS
@@ -150,7 +152,7 @@ def invite(*, invitation: Invitation, address: str, link: str) -> Letter:
 
 
 def confirm(*, user: User, address: str, token: str) -> Letter:
-    """Mail a link to an address that somebody says is theirs."""
+    """Mail a link to an address that a person claims as theirs."""
     text = (
         f"{user.username} at {settings.PUBLIC_HOST} asked to get mail at this address.\n"
         "If that was you, open the link within a day. If not, ignore this mail."
@@ -161,7 +163,7 @@ def confirm(*, user: User, address: str, token: str) -> Letter:
 
 
 def direct(user: User | None, address: str, *, key: str, subject: str, text: str, url: str) -> Letter:
-    """A letter that nobody can switch off, to an address that was asked for."""
+    """Mail a letter that cannot be switched off, to an address that was asked for."""
     sealed = sealing.seal(url, PURPOSE)
     return Letter.objects.create(
         user=user, address=address, key=key, subject=subject, text=text, sealed_url=sealed, next_at=timezone.now()
@@ -253,7 +255,7 @@ def _connections(notice: Notice) -> Iterable[str]:
 
 
 def _switched(notice: Notice) -> bool | None:
-    """Whether it says that releases need approval from now on; None if that did not change."""
+    """Return whether releases need approval from now on, by the notice; None if that did not change."""
     changes = notice.more.get("changes") if notice.event == "namespace.changed" else None
     found = changes.get("requires_approval") if isinstance(changes, dict) else None
     return None if found is None else bool(found[1])

@@ -1,6 +1,6 @@
 """Send letters by SMTP (LARDER_SMTP_URL), or print them where there is none.
 
-A letter about a namespace goes only to somebody who may see it at that moment.
+A letter about a namespace is sent only if its receiver may see the namespace at that moment.
 """
 
 import smtplib

@@ -1,4 +1,4 @@
-"""What a person wants to hear of: topics, one mail a day, their address, what they watch."""
+"""The mail preferences of a person: topics, one mail a day, their address, what they watch."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -111,7 +111,7 @@ def watchable(viewer: Viewer, address: str) -> tuple[Namespace, str]:
 
 
 def watches_of(user: User) -> QuerySet[Watch]:
-    """What the person watches and may see."""
+    """Return the addresses that the person watches and may see."""
     seen = gate.visible_namespaces(Viewer(user))
     rows = Watch.objects.filter(user=user, namespace__in=seen).select_related("namespace")
     return rows.order_by("namespace__canonical", "name", "pk")

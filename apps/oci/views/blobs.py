@@ -35,7 +35,7 @@ class Blob(WaitingView, OciView):
         return blob_response(request, wanted, readable)
 
     def get_authenticators(self) -> list[BaseAuthentication]:
-        """Nobody can be looked up while the database is away: the front knows who asks."""
+        """Skip them while the database is away, when no account can be looked up: the front knows who asks."""
         return [] if OPENED_BLOB in self.request.META else super().get_authenticators()
 
     def _hosted(self, request: Request, mirror: ProviderMirror, digest: Digest) -> HttpResponseBase:
@@ -50,7 +50,9 @@ class Blob(WaitingView, OciView):
         )
 
     def actions(self) -> str:
-        """Who asks whether a blob exists is about to push it: oras for Python asks here for its one token."""
+        """The actions to ask for. A client that asks whether a blob exists is about to push it: oras for Python asks
+        here for its one token.
+        """
         return ",".join(registry_tokens.ACTIONS) if self.request.method == "HEAD" else super().actions()
 
     def delete(self, request: Request, name: str, digest: str) -> Response:  # noqa: ARG002
@@ -60,7 +62,7 @@ class Blob(WaitingView, OciView):
 
 
 def blob_response(request: Request, digest: Digest, readable: Readable) -> HttpResponseBase:
-    """`attachment`: these are anybody's bytes, on the origin of the portal."""
+    """Send the blob as an `attachment`: the bytes may be anyone's, on the origin of the portal."""
     if not readable.is_stored():
         raise Unavailable("The blob cannot be read from storage right now; try again in a few seconds.")
     headers = {"Content-Type": "application/octet-stream", "Content-Disposition": "attachment"}

@@ -1,4 +1,4 @@
-"""What other registries have, for the lists and the search of our own providers; the room that has them fills in
+"""Providers of other registries, for the lists and the search of our own; the room that has them fills in
 `providers`.
 """
 

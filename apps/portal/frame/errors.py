@@ -64,7 +64,9 @@ class RegistryErrorsMiddleware:
 
 
 def lacks_second_factor(request: HttpRequest) -> bool:
-    """Tell whether somebody is signed in, but without the second factor that they need: `request.user` is nobody."""
+    """Return whether the person is signed in, but without the second factor that they need: `request.user` is
+    anonymous.
+    """
     return LACKS_SECOND_FACTOR in request.META
 
 

@@ -1,4 +1,6 @@
-"""What forms share: their fields' attributes, the sentence of a refusal, and the status of the page that shows them."""
+"""Shared parts of forms: their fields' attributes, the sentence of a refusal, and the status of the page that shows
+them.
+"""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,13 +35,13 @@ class ReasonField(forms.CharField):
 
 
 def posted(request: HttpRequest) -> QueryDict | None:
-    """What a form is bound to. None for a page that was only opened, whose form is never valid."""
+    """Return the data that a form is bound to. None for a page that was only opened, whose form is never valid."""
     return request.POST if request.method == "POST" else None
 
 
 @contextmanager
 def refusals_on(form: forms.Form, field: str | None = None) -> Iterator[None]:
-    """Show what a verb refuses at the field, or above the form: the page goes on to show the form again."""
+    """Show what a verb refuses at the field, or above the form: the page then shows the form again."""
     try:
         yield
     except (Conflict, Invalid) as refusal:

@@ -61,14 +61,14 @@ def confirmed_recently(request: HttpRequest, *, by_factor: bool = False, fresh: 
 def ask(request: HttpRequest, *, after: str = "", by_factor: bool = False) -> HttpResponseRedirect:
     """Redirect to the page that confirms, and back to this address with its query, or to `after`.
 
-    `by_factor` only says which ways the page offers; whoever asks checks the proof.
+    `by_factor` only says which ways the page offers; the caller checks the proof.
     """
     query = {"next": after or request.get_full_path(), **({"by": "factor"} if by_factor else {})}
     return HttpResponseRedirect(f"{reverse('account_reauthenticate')}?{urlencode(query)}")
 
 
 def require(request: HttpRequest, act: str, *, by_factor: bool = False, fresh: bool = False) -> None:
-    """Let a POST go on only with a confirmation. Otherwise its form waits, and the person is asked.
+    """Let a POST continue only with a confirmation. Otherwise its form waits, and the person is asked.
 
     Call it when the gate has let the person in and the form is valid. `act` is the imperative sentence on the button.
     Raises ImmediateHttpResponse.

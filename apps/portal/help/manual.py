@@ -81,7 +81,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """What one kind of reader wants."""
+    """The pages for one kind of reader."""
 
     title: str
     entries: list[Entry] = field(default_factory=list)
@@ -208,7 +208,7 @@ class _Among(Place):
 
 
 def _is_shown(name: str) -> bool:
-    """Whether a target of the index is a page for those who use or run Larder."""
+    """Return whether a target of the index is a page for those who use or run Larder."""
     return not name.startswith(("..", "maintain/", "ARCHITECTURE"))
 
 

@@ -20,7 +20,7 @@ LISTS = ("variables", "outputs", "resources")
 
 
 def ordered(unit: Unit) -> Unit:
-    """As pages show it: required inputs first."""
+    """Return the unit in the order of pages: required inputs first."""
     return replace(
         unit, variables=[*unit.required, *unit.optional], resources=[*unit.managed, *unit.data_sources, *unit.ephemeral]
     )

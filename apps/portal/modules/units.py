@@ -98,7 +98,7 @@ class Unit:
 
     @property
     def state_changes(self) -> Rows:
-        """What a plan does to the state besides creating and destroying."""
+        """The changes that a plan makes to the state besides creating and destroying."""
         removed = {True: "destroyed", False: "forgotten", None: "removed"}
         return [
             *({**row, "change": "moved", "address": row["from"]} for row in self.moved),

@@ -1,6 +1,6 @@
 """The usage builder: a form over the inputs that writes the module block with what was changed, as a plain GET form.
 
-What is entered is in the URL, so nobody is asked for a secret: a sensitive input is set from a variable.
+What is entered is in the URL, so the page asks for no secret: a sensitive input is set from a variable.
 """
 
 import re
@@ -122,7 +122,7 @@ def _type_of(variable: dict[str, Any]) -> types.Type:
 
 
 def _in_one_line(variable: dict[str, Any]) -> str:
-    """Pasted text must not go on after the comment."""
+    """Return the text in one line, so that pasted text does not continue after the comment."""
     kind = " ".join(variable["type"].split())
     return f"{variable['name']} ({kind[:60]})" if kind else str(variable["name"])
 

@@ -18,7 +18,9 @@ from apps.portal.frame.page_urls import see_other
 @never_cache
 @require_safe
 def connection_list(request: HttpRequest, namespace: str) -> HttpResponse:
-    """What waits for a confirmation first, then what was left behind and still works."""
+    """Show the connections: first those that wait for a confirmation, then those that were left behind and still
+    work.
+    """
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     found = sorted(connections.of(row), key=lambda one: (not one.is_suspended, not one.is_left_behind))
     context = {

@@ -61,7 +61,9 @@ def expiring(namespace: Namespace) -> list[Expiry]:
 
 
 def expiring_in(namespaces: Iterable[Namespace]) -> list[Expiry]:
-    """As `expiring`, of several, in one query. A queryset of namespaces is not evaluated."""
+    """Return the expiries like `expiring`, of several namespaces, in one query. A queryset of namespaces is not
+    evaluated.
+    """
     now = timezone.now()
     soon = SigningKey.objects.filter(
         namespace__in=namespaces, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])

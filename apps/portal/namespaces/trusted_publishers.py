@@ -168,7 +168,7 @@ def publisher_delete(request: HttpRequest, namespace: str, publisher_id: int) ->
 
 @require_POST
 def publisher_only(request: HttpRequest, namespace: str) -> HttpResponse:
-    """Whether only trusted publishers publish; `on` says what the button showed."""
+    """Set whether only trusted publishers publish; `on` says what the button showed."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     required = request.POST.get("on") == "1"
@@ -180,7 +180,7 @@ def publisher_only(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 def _shown(claims: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """As JSON where it is no text: 7 and "7" are two values."""
+    """Return the claims as text, in JSON where they are not: 7 and "7" are two values."""
     return [(name, value if isinstance(value, str) else json.dumps(value)) for name, value in claims.items()]
 
 

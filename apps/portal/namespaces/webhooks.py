@@ -50,7 +50,7 @@ class WebhookForm(ChangeForm):
 
 
 class Place:
-    """Where the path points: the webhooks of a namespace, or the site-wide ones. Raises what the gate raises."""
+    """The webhooks that the path names: of a namespace, or the site-wide ones. Raises what the gate raises."""
 
     def __init__(self, request: HttpRequest, where: dict[str, Any]) -> None:
         self.viewer = session_viewer(request)
@@ -189,7 +189,7 @@ def webhook_delete(request: HttpRequest, **where: Any) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
-    """What was sent and answered; a POST sends it again."""
+    """Show a request and its answer; a POST sends it again."""
     place = Place(request, where)
     hook = place.hook()
     number = where.get("delivery_id") or where.get("site_delivery_id", 0)

@@ -114,7 +114,7 @@ def mail_unsubscribe(request: HttpRequest, mail_token: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def watch(request: HttpRequest, address: str) -> HttpResponse:
-    """Whether the person watches it, and the button for it. `on` says what the button showed."""
+    """Show whether the person watches the address, and the button for it. `on` says what the button showed."""
     viewer = session_viewer(request)
     user = person_of(viewer)
     namespace, name = preferences.watchable(viewer, address)

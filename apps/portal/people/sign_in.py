@@ -36,7 +36,7 @@ class LoginForm(forms.LoginForm):  # type: ignore[misc]  # allauth ships no type
 
 class PasswordChangeForm(forms.ChangePasswordForm):  # type: ignore[misc]  # allauth ships no types
     def clean_oldpassword(self) -> str:
-        """Whoever has somebody's browser guesses no oftener than at the sign-in page."""
+        """Limit attempts like the sign-in page does, also for a stranger at the person's browser."""
         attempt = sign_ins.count_password(context.request, self.user.username)
         password = str(super().clean_oldpassword())
         attempt.give_back()

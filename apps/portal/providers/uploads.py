@@ -1,4 +1,4 @@
-"""What publishers add to a published version of a provider: archives of docs, and another signature."""
+"""Additions of publishers to a published version of a provider: archives of docs, and another signature."""
 
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect

@@ -83,7 +83,9 @@ class AnswerForm(forms.Form):
         return any(part["chosen"].value() or part.errors for part in self.parts)
 
     def clean_folder(self) -> str:
-        """As `answers` takes it. All of it includes the others, and so does a folder those in it."""
+        """Return the folders in the form that `answers` takes. All of it includes the others, and so does a folder
+        those in it.
+        """
         chosen: list[str] = self.cleaned_data["folder"]
         if TOP in chosen:
             return TOP

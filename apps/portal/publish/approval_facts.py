@@ -1,4 +1,4 @@
-"""What an approver sees of a release on its page: what differs, where it comes from, and what is unusual."""
+"""The facts that an approver sees of a release on its page: what differs, where it comes from, and what is unusual."""
 
 from typing import Any
 

@@ -101,7 +101,7 @@ class StartForm(forms.Form):
         return text
 
     def checked(self, name: str, rule: Callable[[str], Any]) -> Any:
-        """What the rule makes of the field. Raises ValidationError with its refusal."""
+        """Return the field's value as the rule cleans it. Raises ValidationError with its refusal."""
         try:
             return rule(str(self.cleaned_data[name]))
         except Invalid as refusal:

@@ -162,7 +162,9 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
 
 
 def guard_of(release: Release) -> dict[str, Any] | None:
-    """What it breaks of which version, for portal/release/guard.html; None if there is nothing to say."""
+    """Return what the release breaks of which version, for portal/release/guard.html; None if there is nothing to
+    say.
+    """
     note: dict[str, Any] | None = release.notes.get("guard")
     if not note or not (note["breaking"] or note["risky"]) or release.quarantined_at is not None:
         return None

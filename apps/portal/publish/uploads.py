@@ -52,7 +52,7 @@ def upload(request: HttpRequest, ticket: str) -> HttpResponse:
 
 
 def _resume(request: HttpRequest, ticket: str) -> HttpResponse:
-    """Whoever has the ticket may ask how far it is, after its last byte as well."""
+    """Tell a client with the ticket how far the upload is, after its last byte as well."""
     release = None
     try:
         if request.method != "HEAD":  # browsers send no Origin with it, and it changes nothing

@@ -35,7 +35,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is published, and what the trusted publisher requires of the run."""
+    """The addresses to publish, and the requirements of the trusted publisher on the run."""
 
     addresses: tuple[str, ...]
     fields: Mapping[str, Any] = field(default_factory=dict)

@@ -24,12 +24,12 @@ class Snippet:
 
 
 def host() -> str:
-    """As configurations write it, with Unicode letters, which clients encode themselves."""
+    """Return the host as configurations write it, with Unicode letters, which clients encode themselves."""
     return as_written(settings.PUBLIC_HOST)
 
 
 def wire_host() -> str:
-    """As requests name it, in ASCII: for URLs, and for programs that do not encode."""
+    """Return the host as requests name it, in ASCII: for URLs, and for programs that do not encode."""
     return str(settings.PUBLIC_HOST)
 
 

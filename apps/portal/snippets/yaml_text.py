@@ -69,7 +69,7 @@ def _scalar(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """As JSON, with the escapes of YAML for what is not printed."""
+    """Quote the text as JSON, with the escapes of YAML for what is not printed."""
     return "".join(
         sign if sign.isprintable() else f"\\U{ord(sign):08x}" for sign in json.dumps(text, ensure_ascii=False)
     )

@@ -1,4 +1,4 @@
-"""What the installed rooms add to pages of others."""
+"""Additions of the installed rooms to pages of others."""
 
 from django import template
 from django.template import Context

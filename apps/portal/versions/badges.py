@@ -1,6 +1,6 @@
 """SVG badges for READMEs elsewhere: /modules/<address>/badge/version.svg and downloads.svg, and the same of providers.
 
-Only of public namespaces, for everybody alike: who shows a badge sends no credentials.
+Only of public namespaces, alike for everyone: a page that shows a badge sends no credentials.
 """
 
 from collections.abc import Callable, Mapping

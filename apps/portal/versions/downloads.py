@@ -107,7 +107,7 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
 @login_not_required
 @require_safe
 def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
-    """Who is still on deprecated or yanked versions. For owners: it names teams and service accounts."""
+    """Show who is still on deprecated or yanked versions. For owners: it names teams and service accounts."""
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, days = parent.address, days_in(request)

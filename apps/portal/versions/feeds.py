@@ -95,7 +95,7 @@ class _Feed(Atom1Feed):
 
 
 def atom(title: str, page: str, own_path: str, releases: Iterable[Release]) -> bytes:
-    """Names no person: what is public is read by everybody."""
+    """Return the feed. It names no person: what is public is read by everyone."""
     site = settings.PUBLIC_URL
     feed = _Feed(
         title=f"{title}: versions",

@@ -143,7 +143,9 @@ def _named(viewer: Viewer, reach: Reach) -> dict[str, Any]:
 def _people(
     viewer: Viewer, parent: Any, releases: QuerySet[Release], versions: list[str], offered: list[users.Offered]
 ) -> QuerySet[User]:
-    """Who downloaded, reported or watches it, and owners of modules that get one of these versions today."""
+    """Return the people who downloaded, reported or watch it, and owners of modules that get one of these versions
+    today.
+    """
     kind = releases.values_list("kind", flat=True).first() or ""
     reported = configurations.uses_of(kind, parent.namespace_id, parent.address.path_name).filter(release__in=releases)
     found = message_verbs.downloaders(releases) | set(reported.values_list("configuration__reporter", flat=True))

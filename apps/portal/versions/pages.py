@@ -48,7 +48,7 @@ class Tab:
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A version that the gate lets the viewer see. `role` is None for nobody, who reads no names."""
+    """A version that the gate lets the viewer see. `role` is None without an account, which reads no names."""
 
     viewer: Viewer
     role: Role | None

@@ -1,4 +1,4 @@
-"""What else pages and scripts are told of a version's docs. Finding the version has asked the gate."""
+"""Additional facts about a version's docs, for pages and scripts. Finding the version has asked the gate."""
 
 from collections.abc import Iterable
 

@@ -101,7 +101,7 @@ def read_staged(
     texts: dict[Place, bytes],
     inspected: Iterable[tuple[Package, PackageListing]],
 ) -> list[DocsPage]:
-    """As `read`, before the packages are stored."""
+    """Read the docs like `read`, before the packages are stored."""
     keys = {name.platform: file.staging_key for file, name in files.packages}
     for package, listing in inspected:
         if texts:

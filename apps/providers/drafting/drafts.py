@@ -124,7 +124,7 @@ def missing(release: Release, files: Files) -> list[Reason]:
 
 
 def signers(namespaces: QuerySet[Namespace]) -> dict[str, list[str]]:
-    """Return by namespace name who could sign a release now: its publishers, the registry, or nobody. Two queries."""
+    """Return by namespace name who could sign a release now: its publishers, the registry, or no one. Two queries."""
     good = SigningKey.objects.usable(timezone.now()).filter(namespace__in=namespaces)
     able = good.filter(Q(custody=Custody.PUBLISHER) | Q(private_key__isnull=False))
     found: dict[str, list[str]] = {name: [] for name in namespaces.order_by("name").values_list("name", flat=True)}

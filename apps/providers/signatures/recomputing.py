@@ -84,7 +84,7 @@ def _sums_of(release: Release) -> bytes:
 
 
 def _sums_of_version(release: Release) -> bytes:
-    """The published sums. Those of a publisher may list more than packages, which nobody has stored."""
+    """The published sums. Those of a publisher may list more than packages, which are not stored."""
     version = ProviderVersion.objects.get(release=release)
     stored = list(version.packages.order_by("filename"))
     found = _hash_again(ReleaseFile(name=one.filename, digest=one.digest) for one in stored)

@@ -117,7 +117,7 @@ def _answer_to(asked: SignatureRequest, job: Job | None) -> bytes:
 
 
 def run(claim: Claim) -> None:
-    """Answer one request. A request that nobody waits for any more is gone."""
+    """Answer one request. A request that is no longer waited for is gone."""
     SignatureRequest.objects.filter(made_at__lt=Now() - _FORGOTTEN).delete()
     rows = SignatureRequest.objects.select_related("key__namespace")
     asked = rows.filter(pk=claim.target, signature=None, problem="").first()
