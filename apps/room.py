@@ -1,7 +1,7 @@
 """The door of each room: all that it contributes to the others.
 
 The core and `registry_site` ask the installed rooms, and name none of `apps/contrib`. A door is read before models are
-loaded: it names what it contributes by dotted names, which are resolved when somebody asks.
+loaded: it names what it contributes by dotted names, which are resolved on use.
 
 A room that is left out (`LARDER_WITHOUT`) contributes no more than what keeps its rows and their bytes safe: they stay.
 """

@@ -68,7 +68,9 @@ def measure(bench: Bench) -> Iterator[Figure]:
 
 
 def _growth(live: Live, path: str, seconds: float) -> float:
-    """In a separate round: sampling the memory of a tree takes processor time from everybody."""
+    """Measure the growth in a separate round: sampling the memory of a tree takes processor time from everything
+    else.
+    """
     before = trees.pss(live.process.pid)
     with trees.Peak(live.process.pid) as peak:
         load.drive(server_of(live), path, connections=8, seconds=seconds, headers={})

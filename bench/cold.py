@@ -1,8 +1,8 @@
 """The first `init` of many providers that Larder has never heard of, behind a registry that takes its time.
 
 OpenTofu asks a mirror once for each document and gives up after 10 seconds, so one late answer ends the whole `init`.
-Settings are Larder's defaults, but for the limit of fetches. Figures are how long an `init` takes, and how many of them
-succeed at the first try.
+Settings are Larder's defaults, except for the limit of fetches. Figures are how long an `init` takes, and how many of
+them succeed at the first try.
 """
 
 import json

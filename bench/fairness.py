@@ -1,5 +1,5 @@
-"""What people wait while an import runs: 2,000 tags of a repository, pipelines that report what they use, or a sync of
-500 packages of another registry.
+"""The waiting times of people while an import runs: 2,000 tags of a repository, pipelines that report what they use, or
+a sync of 500 packages of another registry.
 
 Each round measures a person's uploads, and a tag that a webhook announces, in the import and after it was disconnected,
 so that the machine is as busy with other things for both. Nothing here waits for the import itself.
@@ -148,7 +148,7 @@ class _Measured:
         self.waits(is_listed, f"{module} {version}")
 
     def drained(self) -> None:
-        """What was queued of a repository that is disconnected ends by itself."""
+        """Wait for the end of the queue of a repository that is disconnected."""
         self.ended("source LIKE 'git %'")
 
     def ended(self, which: str) -> None:

@@ -53,7 +53,7 @@ WANTED = {
 
 @dataclass(frozen=True)
 class Project:
-    """What a configuration needs: `namespace/name/system` and `namespace/type`."""
+    """The dependencies of a configuration: `namespace/name/system` and `namespace/type`."""
 
     modules: Sequence[str]
     providers: Sequence[str]

@@ -190,7 +190,7 @@ def large_tables() -> dict[str, int]:
 
 
 def scans(sql: str, large: dict[str, int], *, is_ended_early: bool = True) -> Iterator[str]:
-    """What the query reads whole: a table, or an index from end to end without a LIMIT that may end it early."""
+    """Yield what the query reads whole: a table, or an index from end to end without a LIMIT that may end it early."""
     from django.db import connection
 
     if not sql.startswith(("SELECT", "WITH")):

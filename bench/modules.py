@@ -1,4 +1,4 @@
-"""Publishing real modules, from the upload until everybody sees them: of a folder of archives, or generated ones.
+"""Publishing real modules, from the upload until all readers see them: of a folder of archives, or generated ones.
 
     .venv/bin/python -m bench.run --only modules --archives FOLDER --against CHECKOUT
 

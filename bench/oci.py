@@ -228,6 +228,6 @@ def _in_turns(
 
 
 def _compared(work: str, taken: list[list[float]], amount: float, unit: str, wanted: str) -> Figure:
-    """As rates, so that more is better on both sides."""
+    """Compare the times as rates, so that more is better on both sides."""
     ours, theirs = ([amount / took for took in times] for times in taken)
     return Figure(work, ours, unit, theirs, "docker-registry", wanted)

@@ -1,4 +1,4 @@
-"""Reads while 3 modules a second are published, against the same reads alone: what a publish costs everybody else.
+"""Reads while 3 modules a second are published, against the same reads alone: the cost of a publish to other requests.
 
 The readers keep a pace, as clients do. A saturated server would only show how the processors are shared. The publishers
 are a process of their own, so that they do not delay the readers' clock.

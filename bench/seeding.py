@@ -238,7 +238,7 @@ def _package(version: ProviderVersion, platform: str) -> Package:
 
 
 def _module_entry(release: Release, dice: random.Random) -> Entry:
-    """As a module with twenty inputs has it: some hundred words, and fifty more in its README."""
+    """Return the entry of a module with twenty inputs: some hundred words, and fifty more in its README."""
     name, _, system = release.name.partition("/")
     number = name.rpartition("-")[2]
     inputs = ["_".join(dice.sample(PARTS, 3)) for _ in range(18)] + ["name", "tags"]

@@ -91,7 +91,7 @@ def rank_test(first: Sequence[float], second: Sequence[float]) -> tuple[float, f
 
 
 def pairs(scene: scenario.World) -> Iterator[Pair]:
-    """A stranger is somebody with an account; acme is private."""
+    """Return the pairs to compare. A stranger is a person with an account; acme is private."""
     nobody, stranger, page = Client(), Client(), Client()
     _, secret = tokens.issue(
         user=scene.users["charlie"], label="timing", scope=Scope.MANAGE, actor=Viewer(scene.users["charlie"])

@@ -43,7 +43,7 @@ def pss_of(pid: int) -> float:
 
 
 def written_alone(pid: int) -> float:
-    """What the process wrote and shares with no other, in MB."""
+    """Return the memory that the process wrote and shares with no other, in MB."""
     return _memory(pid, "Private_Dirty:")
 
 

@@ -195,7 +195,9 @@ def _download(url: str, folder: Path, authority: Path | None = None) -> float:
 
 
 def _memory(bench: Bench, live: Live) -> Iterator[Figure]:
-    """What the first of many clients causes, and all wait for; beside as many clients of a package of our own."""
+    """Measure the memory that the first of many clients causes, and all wait for; beside as many clients of a package
+    of our own.
+    """
     gained: list[float] = []
     own: list[float] = []
     crowd = 5 if bench.is_tiny else CLIENTS

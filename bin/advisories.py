@@ -20,7 +20,7 @@ CLEAN, VULNERABLE, NOT_CHECKED = 0, 1, 2
 
 
 def ask(source: str, requirements: Path) -> list[dict[str, object]] | str:
-    """What pip-audit found, by package; or why it could not."""
+    """Return what pip-audit found, by package; or why it could not."""
     command = ["-m", "pip_audit", "-r", str(requirements), "-s", source, "-f", "json", "--disable-pip", "--no-deps"]
     done = subprocess.run(  # noqa: S603  # our own interpreter and code
         [sys.executable, *command, "--progress-spinner", "off", "--timeout", "20"],

@@ -1,9 +1,9 @@
 """Health check of a container: `python -m registry_site.healthcheck` exits with 0 if its process is well, else 1.
 
 `web`, the default: the server answers. `worker`, `beat`: the process went round its loop within the last minute.
-`ready`: the server at LARDER_LISTEN can answer and warns of nothing; what is wrong is printed.
-With `--restart` it kills a process that has been unwell for minutes, so that whoever started it starts another: Docker
-does nothing about an unhealthy container. Without Django's settings, which would take seconds.
+`ready`: the server at LARDER_LISTEN can answer and warns of nothing; what is wrong is printed. With `--restart` it
+kills a process that has been unwell for minutes, so that its supervisor starts another: Docker does nothing about an
+unhealthy container. Without Django's settings, which would take seconds.
 """
 
 import http.client

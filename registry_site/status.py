@@ -1,6 +1,6 @@
 """/status: parts, queue and versions as a page, or as JSON on request.
 
-Everybody sees which parts answer. The queue and the versions are for signed-in people. Errors of parts are not shown:
+Everyone sees which parts answer. The queue and the versions are for signed-in people. Errors of parts are not shown:
 they may name hosts. Probes use /readyz.
 """
 

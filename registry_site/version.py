@@ -1,4 +1,4 @@
-"""Which Larder this is: `git describe`, so that old and new are told apart during a rollout.
+"""The version of this Larder: `git describe`, so that old and new are told apart during a rollout.
 
 A checkout asks git. A copy without `.git` reads version.txt, which `git archive` fills in and the image's build
 overwrites (`--write`). A copy with neither is named by its own files. `python registry_site/version.py` prints it.
@@ -45,7 +45,9 @@ def _described(root: Path) -> str:
 
 
 def _named(described: str) -> str:
-    """As SemVer writes it: v0.1.0-3-g1a2b3c4 without its v, and a commit before the first tag as 0.0.0-g1a2b3c4."""
+    """Return the version as SemVer writes it: v0.1.0-3-g1a2b3c4 without its v, and a commit before the first tag as
+    0.0.0-g1a2b3c4.
+    """
     if described[:1].isdigit() and "." in described:
         return described
     return described[1:] if described.startswith("v") else f"0.0.0-g{described}"

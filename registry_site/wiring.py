@@ -57,8 +57,8 @@ def sealed_columns() -> list[sealing.Column]:
 
 
 def _tell_of_retry(job: Job, actor_id: int | None, token_id: int | None) -> None:
-    """Who has a job tried again that publishes takes part in what comes of it: the admin and the API do not tell why
-    it failed before, so that it is as good as a publish.
+    """Tell the rooms of a job that a publisher has retried, and so takes part in what comes of it: the admin and the
+    API do not tell why it failed before, so that it is as good as a publish.
     """
     user, token = User.objects.filter(pk=actor_id or 0).first(), ApiToken.objects.filter(pk=token_id or 0).first()
     row = targets.attach([job])[0].row

@@ -51,7 +51,7 @@ class Blob(models.Model):
 
 
 class Run(models.Model):
-    """How a backup, or a check of what is stored, last ended, for /metrics and the check-up."""
+    """The last result of a backup, or of a check of what is stored, for /metrics and the check-up."""
 
     what = models.CharField(max_length=20, unique=True)
     ended_at = models.DateTimeField()

@@ -1,4 +1,4 @@
-"""What is stored and who uses it: kinds, namespaces, and modules, providers and OCI repositories, ranked by bytes."""
+"""Storage use: kinds, namespaces, and modules, providers and OCI repositories, ranked by bytes."""
 
 from collections import Counter
 from typing import Any

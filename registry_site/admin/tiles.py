@@ -76,7 +76,7 @@ def shown(tiles: Sequence[Tile | State]) -> list[dict[str, Any]]:
 
 
 def _of_rooms() -> list[Tile]:
-    """What the installed rooms have looked at."""
+    """Return the tiles of the installed rooms."""
     return [
         Tile(label, one.get_model(model), one.resolved(rows), query, is_alarm=True)
         for one in rooms()

@@ -1,4 +1,4 @@
-"""What the loop of this worker does, counted for its watchdog (registry_site/server/watchdog.py)."""
+"""The activity of this worker's loop, counted for its watchdog (registry_site/server/watchdog.py)."""
 
 from dataclasses import dataclass
 

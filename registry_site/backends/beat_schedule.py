@@ -1,4 +1,6 @@
-"""Where Celery's beat writes when it last rang for what, so that a restart postpones nothing that is due once a day."""
+"""The schedule file of Celery's beat: when it last rang for what, so that a restart postpones nothing that is due once
+a day.
+"""
 
 import shelve
 from dbm import dumb

@@ -1,6 +1,6 @@
 """Tell the other hosts of this Larder, through the Redis of LARDER_CACHE_URL, that the database answers here.
 
-A host that has lost it alone learns so that changes go on elsewhere, and repeats nothing (front/outage.py).
+A host that has lost it alone learns so that changes continue elsewhere, and repeats nothing (front/outage.py).
 """
 
 import asyncio

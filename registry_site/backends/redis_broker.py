@@ -1,7 +1,7 @@
 """kombu's transport for Redis, whose workers outlive a Redis that dies while they have rings.
 
 kombu (5.7.0) asks a channel for a new connection although its own is closed: to give rings back when a lost connection
-is closed a second time, and to acknowledge a ring whose task ended meanwhile. The transport has no address any more,
+is closed a second time, and to acknowledge a ring whose task ended meanwhile. The transport no longer has an address,
 and the AttributeError ended the worker. An error of the connection is what both expect.
 
 Nor does kombu do anything about an acknowledgement that failed: the ring counts as unfinished from then on. Once each

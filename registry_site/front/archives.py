@@ -62,7 +62,7 @@ class Stored:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """What Django's answers of a kind have in common: to the same host, by the same kind of link, for one suffix."""
+    """The common parts of Django's answers of a kind: to the same host, by the same kind of link, for one suffix."""
 
     headers: Headers
     origin: Origin
@@ -92,7 +92,7 @@ class Archives:
         self._frames: dict[Key, Frame] = {}
 
     def asked(self, question: Question) -> Asked | None:
-        """What the request asks for, if it may be answered here."""
+        """Return the archive that the request names, if it may be answered here."""
         if not question.path.startswith((ARCHIVES, MIRROR)) or b"if-none-match" in question.headers:
             return None
         if settings.ACCEL_REDIRECT or not store.is_on_this_host():

@@ -145,7 +145,9 @@ class Changes:
     # --- An outage of the database, where answers are repeated during one ---------------------------------------------
 
     async def keep_asking(self) -> None:
-        """Ask all the time, so that an outage finds this process knowing all that anybody was told of before."""
+        """Ask continually, so that this process knows at the start of an outage all changes that clients were told of
+        before.
+        """
         asking: asyncio.Task[bool] | None = None
         while True:
             if asking is None or asking.done():

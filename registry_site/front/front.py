@@ -99,7 +99,7 @@ class Front:
         return entry
 
     def _held_for_reader(self, question: Question) -> Entry | None:
-        """What another reader of the namespace was answered, if Django has answered these credentials there as well.
+        """Return the answer to another reader of the namespace, if Django has answered these credentials there as well.
 
         Both hold now, so together they are as new as the newest change that this process knows.
         """
@@ -126,7 +126,7 @@ class Front:
         return entry
 
     def _held_for_link(self, question: Question) -> Entry | None:
-        """What another link to the same bytes was answered: private documents have new links every few minutes."""
+        """Return the answer to another link to the same bytes: private documents have new links every few minutes."""
         entry = self.table.find(for_links(question.key))
         asked = self.archives.asked(question) if entry is not None else None
         if entry is None or asked is None or asked.seconds is None:
@@ -191,7 +191,7 @@ class Front:
         body: bytes,
         origin: Origin = Origin(),  # noqa: B008  # it cannot change
     ) -> bool:
-        """Keep Django's answer for whoever asks the same; False if it must not or cannot be kept."""
+        """Store Django's answer for equal requests; False if it must not or cannot be stored."""
         if ready is None:
             return self.archives.learn(question, status=status, headers=headers, origin=origin)
         is_personal = any(
@@ -233,8 +233,8 @@ class Front:
         return True
 
     async def tell(self, method: str, path: str, status: int, *, was_away: bool = False) -> bool:
-        """Where answers are repeated while the database is away, hold back one that may tell of a change until each
-        process knows the change. False: the database went away first, so nobody may be told.
+        """Hold back an answer that may tell of a change until each process knows the change, if answers are repeated
+        while the database is away. False: the database went away first, so no client may be told.
 
         `was_away`: before Django was asked, so that a page without the database, as /status, tells of nothing.
         """

@@ -29,8 +29,8 @@ _NAME = re.compile(r"/v2/(.+)/(?:manifests|blobs|tags|referrers)/[^/]+")
 
 
 def asked_as(question: Question) -> str | bytes | None:
-    """In place of the credentials: a pull has a new token of the token service each time, which stands for the API
-    token behind it, or for nobody.
+    """Return what stands in place of the credentials: a pull has a new token of the token service each time, which is
+    for the API token behind it, or anonymous.
     """
     credentials = question.key[CREDENTIALS]
     found = _token_of(question)
@@ -54,7 +54,7 @@ def _covers(scopes: registry_tokens.Scopes, question: Question) -> bool:
 
 
 def _token_of(question: Question) -> tuple[int | None, registry_tokens.Scopes] | None:
-    """What is in the token of the token service; None where it is another credential, or has ended."""
+    """Return the content of a token of the token service; None if it is another credential, or has ended."""
     scheme, _, text = question.header(b"authorization").partition(" ")
     is_bearer = question.path.startswith(PREFIX) and scheme.lower() == "bearer"
     if not is_bearer or not registry_tokens.is_ours(text.strip()):
@@ -66,7 +66,7 @@ def _token_of(question: Question) -> tuple[int | None, registry_tokens.Scopes] |
 
 
 def token_named(number: int) -> bytes:
-    """As whom tokens of the token service ask that were issued for the API token of that number."""
+    """Return the asker of all tokens that the token service issued for the API token of that number."""
     return b"token %d" % number
 
 
@@ -77,12 +77,12 @@ def digest_asked(path: str) -> str:
 
 
 def of_blob(key: Key, path: str) -> Key:
-    """Where it is noted that whoever asks `key` may read the blob."""
+    """Return the key of the note that the asker of `key` may read the blob."""
     return ("blob", key[1], path, None, b"", key[CREDENTIALS], *(None for _ in key[CREDENTIALS + 1 :]))
 
 
 def blobs_of(key: Key, whole: Whole) -> list[Key]:
-    """As `of_blob`, of all that a manifest names."""
+    """Return the keys like `of_blob`, of all blobs that a manifest names."""
     asked = _MANIFEST.fullmatch(str(key[2]))
     if asked is None or whole.status != HTTPStatus.OK:
         return []
@@ -103,8 +103,8 @@ def _listed(value: object) -> list[Any]:
 
 
 def challenge(question: Question) -> Entry | None:
-    """What everybody is told who asks for a repository without credentials, or with a token for something else, whether
-    it is there or not.
+    """Return the challenge to a request for a repository without credentials, or with a token for something else,
+    whether it exists or not.
     """
     is_wrong = not is_covered(question)
     if question.key[CREDENTIALS] is not None and not is_wrong:
@@ -118,7 +118,7 @@ def challenge(question: Question) -> Entry | None:
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The digest of the API token that the token service was sent, empty for nobody's; and the scopes."""
+    """The digest of the API token that the token service was sent, empty without one; and the scopes."""
 
     digest: str
     scopes: list[str] | None
@@ -149,7 +149,7 @@ def token_for(number: int | None, scopes: list[str] | None) -> Entry:
 
 
 def pong() -> Entry:
-    """What a client hears at /v2/ whose token counts."""
+    """Return the answer at /v2/ to a client whose token counts."""
     return _said(HTTPStatus.OK, {}, "oci:ping")
 
 

@@ -1,13 +1,13 @@
-"""Whether the database is away, and whether this process may repeat its last answers meanwhile
+"""Tell whether the database is away, and whether this process may repeat its last answers meanwhile
 (LARDER_SERVE_STALE_SECONDS).
 
-It may if it knows every change that anybody was told of. Whoever makes a change is told of it once the database has
-answered again half a second later (`Changes.run_out`). So a process that has asked for changes less than half a second
-before its question failed has seen the change: it asks all the time, with and without requests (`keep_asking`).
-Two questions fail before the database counts as away, the second over a new connection, so that a lost connection or a
-full server is no outage.
+It may if it knows every change that a client was told of. The client that makes a change is told of it once the
+database has answered again half a second later (`Changes.run_out`). So a process that has asked for changes less than
+half a second before its question failed has seen the change: it asks all the time, with and without requests
+(`keep_asking`). Two questions fail before the database counts as away, the second over a new connection, so that a lost
+connection or a full server is no outage.
 
-Nor is it one where another host still has the database: changes go on there, which this host does not hear of. Hosts
+Nor is it one where another host still has the database: changes continue there, which this host does not hear of. Hosts
 that share a Redis tell each other (`Outage.share`).
 """
 

@@ -65,8 +65,8 @@ def _write_line(request_id: str, seconds: float, **common: Any) -> None:
 
 @lru_cache(maxsize=2048)
 def _rendered(**common: Any) -> tuple[str, str]:
-    """What the lines of equal requests have in common. The logging stack takes three times as long as all the rest of
-    a ready answer, most of it for the search for secrets.
+    """Return the common parts of the access lines of equal requests. The logging stack takes three times as long as all
+    the rest of a ready answer, most of it for the search for secrets.
     """
     fields = access_fields(seconds=0.0, **common) | {"event": "request", "level": "info", "logger": _access.name}
     before, _, after = redaction.redact_shapes(json.dumps(redaction.redact_all(fields))).partition('"ms": 0.0, ')

@@ -1,9 +1,10 @@
-"""What is repeated while the database is away (LARDER_SERVE_STALE_SECONDS), and to whom; `outage.py` says when.
+"""The answers that are repeated while the database is away (LARDER_SERVE_STALE_SECONDS), and their readers; `outage.py`
+says when.
 
 An answer stays in the table after its end, as long as it is true, its links open and nothing has changed what it
-depends on. Documents of a public namespace are repeated to everybody, those of an internal one to credentials that
+depends on. Documents of a public namespace are repeated to everyone, those of an internal one to credentials that
 Django has let read there, those of a private one to credentials that have been answered this very document. All other
-answers are repeated to equal credentials, or to everybody if they were given to somebody without any. Over OCI the API
+answers are repeated to equal credentials, or to everyone if they were given to a request without any. Over OCI the API
 token counts as the credentials, and who may have a manifest may have the blobs that it names.
 """
 
@@ -63,7 +64,7 @@ class Stale:
             self._archives.learn_blocked()
 
     def kept_until(self, question: Question, ready: Ready) -> float:
-        """Until when the answer is true, for whoever may have it."""
+        """Return until when the answer is true, for all who may have it."""
         return question.at + min(ready.true_for, KEPT) if self.is_on else 0.0
 
     def keep_reader(self, question: Question, document: Entry, reader: Entry, ready: Ready) -> None:
@@ -119,7 +120,9 @@ class Stale:
         return True
 
     async def token_for(self, environ: Mapping[str, Any]) -> Whole | None:
-        """What the token service answers while the database is away: to nobody, and to whom it has answered before."""
+        """Return the token service's answer while the database is away: an anonymous one, or one for credentials that
+        it has answered before.
+        """
         asked = oci.exchange_asked(environ) if await self._changes.has_outage() else None
         if asked is None:
             return None

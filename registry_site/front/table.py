@@ -1,4 +1,4 @@
-"""What was asked: questions byte for byte, and the table of the answers that are ready.
+"""The questions of requests, byte for byte, and the table of the answers that are ready.
 
 An answer of the machine edges depends on the request's method, scheme, host, path, query, credentials, and on three
 headers more. A header that stands in neither list below, or twice, goes to Django. Runs on the event loop.
@@ -50,7 +50,7 @@ READERS = "readers"
 
 @dataclass(slots=True)
 class Question:
-    """`era` and `number` are the generation before anybody was asked.
+    """`era` and `number` are the generation before the request was passed on.
 
     Who asks first does so for all that wait for `waited_for`, which is the key, or that of the right to read a
     namespace. `opened_blob`: the blob that the asker may read while the database is away, which Django reads from
@@ -137,9 +137,9 @@ def of_anybody(key: Key) -> Key:
 
 
 def may_tell(method: str, path: str) -> bool:
-    """Tell whether an answer may tell of a change, which may be a worker's, to whoever made it.
+    """Return whether an answer may tell the maker of a change, which may be a worker's, that it was made.
 
-    Reads of the protocols do not: whoever reads there has not been told yet.
+    Reads of the protocols do not: their readers have not been told yet.
     """
     if path.startswith(_OCI):
         return method not in ("GET", "HEAD") and not _BLOBS.match(path)
@@ -181,7 +181,7 @@ class Whole:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What Django's access line said about the request that brought the answer; equal requests have the same."""
+    """The origin of an answer: what Django's access line said about its request; equal requests have the same."""
 
     route: str = ""
     person: int | None = None
@@ -234,7 +234,9 @@ class Table:
         return None
 
     def find_kept(self, key: Key) -> Entry | None:
-        """As `find`, while the database is away: also what has ended by time, as long as it is true."""
+        """Find the entry like `find`, while the database is away: also what has ended by time, as long as it is
+        true.
+        """
         entry = self._entries.get(key)
         return entry if entry is not None and entry.kept > time.monotonic() and self._is_current(entry) else None
 

@@ -1,4 +1,6 @@
-"""GET /metrics, in Prometheus' text format, for this machine and whoever has the token; for others there is nothing."""
+"""GET /metrics, in Prometheus' text format, for this machine and requests with the token; for others there is
+nothing.
+"""
 
 import hmac
 import threading

@@ -1,4 +1,4 @@
-"""What a process is busy with now: its threads, its connections to the database, its clients. Its host adds them up."""
+"""The current load of a process: its threads, its connections to the database, its clients. Its host adds them up."""
 
 import sys
 from collections.abc import Iterator

@@ -1,9 +1,9 @@
 """The counts of all processes of this host, and of those that were here before.
 
-Each process writes its counts to a file of the data folder every few seconds, and whoever is asked adds them up. A
-file belongs to a place that one process holds by a POSIX lock; the next process of that place goes on counting from
-the file, so that sums never shrink. prometheus_client's own files for several processes are mapped into memory, where a
-full disk ends the process (SIGBUS), and there is one for each process that ever ran.
+Each process writes its counts to a file of the data folder every few seconds, and the process that is asked adds them
+up. A file belongs to a place that one process holds by a POSIX lock; the next process of that place continues to count
+from the file, so that sums never shrink. prometheus_client's own files for several processes are mapped into memory,
+where a full disk ends the process (SIGBUS), and there is one for each process that ever ran.
 """
 
 import contextlib

@@ -1,4 +1,4 @@
-"""States that are asked for when somebody looks: parts, queue, expiries. Nobody counts them, the database knows.
+"""States that are read on a scrape: parts, queue, expiries. They are not counted, the database knows them.
 
 Every host tells the same, so a query takes the maximum over instances and not their sum.
 """
@@ -39,7 +39,7 @@ from registry_site.startup import certificates
 
 
 class ReadyAnswers:
-    """What the front of this process counts itself, because a ready answer has no time for more."""
+    """The answers that the front of this process counts itself, because a ready answer has no time for more."""
 
     def collect(self) -> Iterator[Metric]:
         answers = CounterMetricFamily(

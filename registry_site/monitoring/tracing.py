@@ -37,7 +37,7 @@ _SPAN = "larder.span"
 
 
 class Tracing:
-    """What this process traces with: for `apps.lib.process.traces`, for the middleware, and for Celery's signals."""
+    """The tracer of this process: for `apps.lib.process.traces`, for the middleware, and for Celery's signals."""
 
     def __init__(self, provider: TracerProvider) -> None:
         self._tracer = provider.get_tracer("larder", larder_version())
@@ -75,7 +75,7 @@ class Tracing:
             return execute(sql, parameters, many, context)
 
     def begin_span(self, name: str, kind: SpanKind, carrier: Any) -> Span:
-        """A span that continues the trace of whoever sent the headers in `carrier`."""
+        """Begin a span that continues the trace of the sender of the headers in `carrier`."""
         return self._tracer.start_span(name, context=trace_of(carrier), kind=kind)
 
     @contextmanager

@@ -1,1 +1,1 @@
-"""What operators run by command: a check-up of every part, backups, moves to other servers."""
+"""The commands of operators: a check-up of every part, backups, moves to other servers."""

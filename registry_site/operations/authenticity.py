@@ -1,4 +1,4 @@
-"""Who wrote a backup: an HMAC over its manifest, under a key from the secret key, which is in no backup.
+"""Proof of a backup's author: an HMAC over its manifest, under a key from the secret key, which is in no backup.
 
 The manifest has the checksums of everything else, so that one proof covers all. A bucket, or who writes to it, has no
 such key; encryption proves nothing, since public keys are public. Each line of LARDER_SECRET_KEY_FILE verifies, the

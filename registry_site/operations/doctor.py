@@ -315,7 +315,9 @@ def api_tokens() -> Iterator[Finding]:
 
 
 def left_behind() -> Iterator[Finding]:
-    """What people connected to namespaces that they own no more. It works until someone suspends or removes it."""
+    """Yield connections of people to namespaces that they no longer own. It works until someone suspends or removes
+    it.
+    """
     found = connections.left_behind()
     working = [one for one in found if not one.is_suspended]
     if not working:
@@ -330,7 +332,7 @@ def left_behind() -> Iterator[Finding]:
 
 
 def last_runs() -> Iterator[Finding]:
-    """What the schedule of a backup, and the nightly scrub, have left behind."""
+    """Yield the last results of the scheduled backup and of the nightly scrub."""
     found = {run.what: run for run in Run.objects.all()}
     for what, run in found.items():
         if not run.is_good:

@@ -45,7 +45,9 @@ def migrations() -> dict[str, str]:
 
 @contextmanager
 def snapshot() -> Iterator[str]:
-    """Yield the alias of a connection that sees the database as it is now, however long it reads. Nobody waits."""
+    """Yield the alias of a connection that sees the database as it is now, however long it reads. No connection
+    waits.
+    """
     default = connections["default"].settings_dict
     options = {name: value for name, value in default["OPTIONS"].items() if name != "pool"}
     if connection.vendor == "sqlite":
@@ -107,7 +109,7 @@ def last_numbers(using: str) -> dict[str, int]:
 
 
 def is_empty() -> bool:
-    """Tell whether nobody has used the database yet: it may have tables, not people. Creates no file."""
+    """Return whether the database is unused: it may have tables, not people. Creates no file."""
     if connection.vendor == "sqlite" and not Path(connection.settings_dict["NAME"]).exists():
         return True
     with connection.cursor() as cursor:

@@ -90,7 +90,9 @@ def _cause_of(part: str, error: Exception, looks: Mapping[str, Look]) -> str:
 
 
 def _within(look: Look) -> tuple[list[Finding], Exception | None]:
-    """What it found within its time, and the error that ended it. In a thread, since nothing else ends every wait."""
+    """Return what the look found within its time, and the error that ended it. In a thread, since nothing else ends
+    every wait.
+    """
     found: list[Finding] = []
     ended: queue.SimpleQueue[BaseException | None] = queue.SimpleQueue()
     connection = connections[DEFAULT_DB_ALIAS]

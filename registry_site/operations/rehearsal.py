@@ -1,4 +1,4 @@
-"""What a restore would do, without doing it: the backup is read to its last byte, and nothing is written."""
+"""A restore without its effects: the backup is read to its last byte, and nothing is written."""
 
 import gzip
 import os

@@ -79,7 +79,7 @@ class _Exhaustion:
 
 
 class _Counts:
-    """Who has a connection of the pools, and who waits for one.
+    """The connections in use of the pools, and the threads that wait for one.
 
     The pool counts connections that it only tries to open, and each step of a wait for one that waits still.
     """

@@ -349,7 +349,7 @@ class Exchange:
 
 
 def untold(method: str, path: str) -> Answer:
-    """Instead of an answer that nobody may have yet: not every process can know of its change."""
+    """Return the answer in place of one that may not be sent yet: not every process can know of its change."""
     said = "The database is down." if method in READ_ONLY else UNTOLD
     error = {"code": "unavailable", "message": said, "hint": "Try again in a few seconds."}
     kind = b"application/json" if (is_api := path.startswith("/api/")) else b"text/plain; charset=utf-8"

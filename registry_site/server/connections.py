@@ -48,7 +48,7 @@ def is_http2(scope: Any) -> bool:
 def can_send_files(scope: Any) -> bool:
     """Tell whether a file may leave by itself.
 
-    Over HTTP/2 nobody can tell whether it is still being read: the connection goes on with other answers.
+    Over HTTP/2 it is unknown whether it is still being read: the connection continues with other answers.
     """
     return WATCHES_FILES and not is_http2(scope) and PATHSEND in (scope.get("extensions") or {})
 

@@ -1,4 +1,4 @@
-"""Which threads answer a request, and how many requests run or wait for storage at a time.
+"""The threads that answer requests, and the limits on requests that run or wait for storage at a time.
 
 People and machines have threads of their own: a crowd of machines fills its own queue, and a page waits for none of
 them. A crowd may also ask for pages: requests without a session take at most half of the threads for people, so that
@@ -36,10 +36,10 @@ LOOK_SECONDS = 0.05
 
 
 class Turns:
-    """At most `limit` at a time, in order. `is_free`: nobody needs a turn now.
+    """At most `limit` at a time, in order. `is_free`: no request needs a turn now.
 
     A turn counts for `counts_seconds`: what lasts longer waits for something rather than computes. Everything but
-    `hurry` runs on the event loop. Call `look` where another may go on.
+    `hurry` runs on the event loop. Call `look` when another may continue.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Turns:
             self.look()
 
     def look(self) -> None:
-        """Let go on whoever may."""
+        """Let all requests continue that may."""
         while self._waiting:
             is_free = self._is_free()
             if not is_free and self.taken >= self._limit:
@@ -125,7 +125,7 @@ class Lanes:
     async def turn(
         self, threads: Executor, method: str, path: str, *, has_session: bool = False
     ) -> AsyncIterator[None]:
-        """Around the call of Django for a request. `has_session`: it says so, which nobody has verified yet."""
+        """Around the call of Django for a request. `has_session`: it says so, which is not verified yet."""
         if threads is self.people and has_session:
             with self._person():
                 yield

@@ -228,7 +228,7 @@ class AllowedHosts:
 
 
 class SecondFactorRequired:
-    """Treats a session that lacks a second factor like nobody's, except where its person can set one up (D8).
+    """Treat a session that lacks a second factor as anonymous, except where its person can set one up (D8).
 
     So it reads what is public. Where others are sent to sign in, `errors.sign_in` leads it to the second factor.
     """

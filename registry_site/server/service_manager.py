@@ -1,4 +1,4 @@
-"""What systemd is told of a process that it watches (`WatchdogSec`)."""
+"""The messages to systemd about a process that it watches (`WatchdogSec`)."""
 
 import socket
 from contextlib import suppress

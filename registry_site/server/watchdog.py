@@ -38,7 +38,7 @@ class BrokerAway(Exception):
 
 
 class Broker:
-    """What waits, by a connection of its own: what the loop's cannot reach, another may."""
+    """The waiting messages, read by a connection of its own: what the loop's cannot reach, another may."""
 
     def __init__(self, app: "Celery[Any]", queues: list[str]) -> None:
         self._app, self._queues = app, queues

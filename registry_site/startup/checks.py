@@ -25,7 +25,7 @@ NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshf
 
 @register()  # at each start as well
 def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """A misspelt variable changes nothing, and nobody notices."""
+    """Warn of a misspelt variable, which changes nothing and is easily overlooked."""
     found = {}
     for name, nearest in variables.unknown().items():
         hint = f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable."
@@ -210,7 +210,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
 
 @register(Tags.security, deploy=True)
 def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """Whoever reads hostile input must not be able to open private keys (D12)."""
+    """Check that a process that reads hostile input cannot open private keys (D12)."""
     tokens = [Path(one.token_file) for one in settings.SIGNING_KEKS if isinstance(one, VaultAddress) and one.token_file]
     readable = [file for file in [settings.SIGNING_KEK_FILE, *tokens] if os.access(file, os.R_OK)]
     if readable and not vault.is_for_this_host():

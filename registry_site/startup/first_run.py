@@ -28,8 +28,8 @@ DEMO_FILES = Path(__file__).resolve().parents[1] / "demo" / "hello"
 def create_admin(chosen: str) -> str | None:
     """Create the account `admin` if there is no superuser yet.
 
-    Its password is `chosen`, or else a random one, which is returned to be shown: now, and at later starts until
-    somebody has signed in with it. None: nothing to show.
+    Its password is `chosen`, or else a random one, which is returned to be shown: now, and at later starts until the
+    first sign-in with it. None: nothing to show.
     """
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
         return _unused_password()

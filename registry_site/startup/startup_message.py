@@ -25,7 +25,7 @@ def text(
     has_demo: bool = True,
     container: str = "",
 ) -> str:
-    """Return the whole message. `password` is only given until somebody has signed in with it: the last line.
+    """Return the whole message. `password` is only given until the first sign-in with it: the last line.
 
     `container` is the container's name for `docker cp`, if the lines are pasted outside of it.
     """

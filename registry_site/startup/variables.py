@@ -1,4 +1,6 @@
-"""Variables that look like Larder's and that it does not read: a misspelt one changes nothing, and nobody notices."""
+"""Variables that look like Larder's and that it does not read: a misspelt one changes nothing, and is easily
+overlooked.
+"""
 
 import re
 from difflib import get_close_matches

@@ -1,4 +1,4 @@
-"""Which version to use: the highest maintained one that the constraint allows."""
+"""The choice of a version: the highest maintained one that the constraint allows."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

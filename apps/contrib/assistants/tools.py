@@ -1,5 +1,5 @@
-"""What assistants can ask. Each tool reads through the gate with the caller's token, as the API does, and changes
-nothing. Each answer about a version has its lifecycle, and `warnings` in words if it is deprecated or yanked.
+"""The questions that assistants can ask. Each tool reads through the gate with the caller's token, as the API does, and
+changes nothing. Each answer about a version has its lifecycle, and `warnings` in words if it is deprecated or yanked.
 """
 
 from collections.abc import Callable, Mapping

@@ -187,7 +187,7 @@ def host_fingerprints(repository: GitRepository) -> list[str]:
 
 @transaction.atomic
 def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
-    """Its releases stay. What waits is not published any more. Safe to repeat."""
+    """Its releases stay. Waiting tags are no longer published. Safe to repeat."""
     row = locking.locked(repository.pk)
     if row.ended_at is not None:
         return
@@ -209,7 +209,7 @@ def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
 
 
 def is_used() -> bool:
-    """Whether a worker has to look after repositories, drafts among them. One indexed query."""
+    """Return whether a worker has to look after repositories, drafts among them. One indexed query."""
     return GitRepository.objects.filter(ended_at=None).exists()
 
 

@@ -1,4 +1,4 @@
-"""How far an import is, and how long the rest may take."""
+"""The progress of an import, and an estimate of the time that the rest takes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

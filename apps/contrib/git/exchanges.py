@@ -41,7 +41,7 @@ class Source:
 
 @dataclass
 class Budget:
-    """What the fetches of a preview may still take."""
+    """The time and bytes that the fetches of a preview may still take."""
 
     until: float = field(default_factory=lambda: time.monotonic() + MAX_SECONDS)
     left_bytes: int = MAX_BYTES
@@ -56,7 +56,7 @@ class Budget:
 
 
 def listed(repository_id: int, remote: Remote, access: Access) -> Listing:
-    """As `refs.listed`. `remote` is another one than the repository's for a module of a registry."""
+    """List the refs like `refs.listed`. `remote` is another one than the repository's for a module of a registry."""
     outcome, found, began = "error", None, time.monotonic()
     try:
         found = refs.listed(remote, access, Limits())
@@ -79,7 +79,9 @@ def listed(repository_id: int, remote: Remote, access: Access) -> Listing:
 
 @contextmanager
 def fetched(repository: GitRepository, source: Source, budget: Budget | None = None) -> Iterator[Commit]:
-    """As `checkouts.fetched`. What the caller does meanwhile does not count; a refusal of its own is `done`."""
+    """Fetch the commit like `checkouts.fetched`. What the caller does meanwhile does not count; a refusal of its own is
+    `done`.
+    """
     outcome, size, began = "error", 0, time.monotonic()
     seconds = None
     try:

@@ -1,4 +1,4 @@
-"""What differs between forges: one declaration each. Everything else in this room treats them alike.
+"""The differences between forges: one declaration each. Everything else in this room treats them alike.
 
 Sources, as of November 2026: GitHub docs (Validating webhook deliveries; Webhook events and payloads; Authenticating as
 an installation), GitLab docs (Webhooks; Webhook events; merge request 230944 for signing tokens), docs.gitea.com and
@@ -112,7 +112,9 @@ def github_api(remote: Remote) -> str:
 
 
 def is_named(remote: Remote, names: Iterable[object]) -> bool:
-    """Whether one of the names or URLs in a body is this repository. Forges do not tell upper and lower case apart."""
+    """Return whether one of the names or URLs in a body is this repository. Forges do not tell upper and lower case
+    apart.
+    """
     own = _comparable(remote)
     return any(own == _name_of(name) for name in names if isinstance(name, str) and name)
 
@@ -174,7 +176,7 @@ def _below(forge: str, remote: Remote, path: str, **values: str) -> str:
 
 
 def _get(body: Body, *path: str) -> Any:
-    """What is at the path; None where the body has another shape."""
+    """Return the value at the path; None if the body has another shape."""
     found: Any = body
     for name in path:
         found = found.get(name) if isinstance(found, Mapping) else None

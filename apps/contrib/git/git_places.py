@@ -35,7 +35,7 @@ from apps.releases.models import Release
 
 @dataclass(frozen=True, slots=True)
 class GitPlace:
-    """As `places.Place` declares it."""
+    """A Git repository as a `places.Place`."""
 
     repository: GitRepository
 

@@ -105,7 +105,7 @@ def _web_token(app: str, pem: str) -> str:
 
 
 def _failure(status: int, message: str, remote: Remote) -> GitFailed:
-    """What GitHub's answer means; its own words only decide between two causes of one status."""
+    """Return the failure that GitHub's answer means; its own words only decide between two causes of one status."""
     log.warning("github_app_refused", status=status, said=message[:200])
     low = message.lower()
     if status == HTTPStatus.UNAUTHORIZED and any(word in low for word in ("issued at", "'iat'", "expiration", "'exp'")):

@@ -1,4 +1,4 @@
-"""How publishing from Git is, for /metrics, the check-up and the status page. No Git server is asked."""
+"""The health of publishing from Git, for /metrics, the check-up and the status page. No Git server is asked."""
 
 import re
 import shutil

@@ -59,7 +59,7 @@ def seal(secret: str, hook_id: str) -> str:
 
 
 def url_of(repository: GitRepository) -> str:
-    """Where the forge sends them."""
+    """Return the URL to which the forge sends them."""
     return f"{settings.PUBLIC_URL}{PATH}{repository.hook_id}"
 
 
@@ -119,8 +119,8 @@ def _repository_of(hook_id: str, address: str) -> GitRepository:
 
 
 def _signer(forge: Forge, sent: Sent, secret: str) -> Forge | None:
-    """As which forge the webhook is signed; None if it is not genuine. What a company calls git.acme.example may be any
-    of those that can be installed.
+    """Return the forge whose way of signing the webhook follows; None if it is not genuine. What a company calls
+    git.acme.example may be any of those that can be installed.
     """
     if not secret:  # with an empty one anybody can sign
         return None

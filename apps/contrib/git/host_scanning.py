@@ -72,7 +72,7 @@ def ask(*, repository: GitRepository, actor: Viewer, unless_within: timedelta = 
 
 
 def enqueue(row: GitRepository, actor: Viewer) -> None:
-    """As `ask`, in the caller's transaction, which has locked the row."""
+    """Enqueue a scan like `ask`, in the caller's transaction, which has locked the row."""
     theirs = Job.objects.filter(kind=JOB, created_by_id=actor.user_id, state__in=WORKING)
     if theirs.exclude(target=row.pk).count() >= MAX_OF_ONE_ACCOUNT:
         raise TooManyAttempts(
@@ -142,7 +142,7 @@ def found(row: GitRepository) -> list[str]:
 
 
 def refusal(row: GitRepository) -> RegistryError:
-    """What the last scan failed with: Invalid, or Unavailable if it may work later."""
+    """Return the error with which the last scan failed: Invalid, or Unavailable if it may work later."""
     failure = failure_of(row) or _INTERRUPTED
     error: type[RegistryError] = Invalid if failure["is_final"] else Unavailable
     host = remotes.parse(row.url).host
@@ -158,7 +158,7 @@ def failure_of(row: GitRepository) -> dict[str, Any] | None:
 
 
 def states_of(rows: Collection[int]) -> Mapping[int, object]:
-    """As `jobs.waiting` asks for them."""
+    """Return the states in the form of `jobs.waiting`."""
     return dict(GitRepository.objects.filter(pk__in=rows).values_list("pk", "host_scan__state"))
 
 

@@ -1,4 +1,4 @@
-"""What rules make of a tag, without a database: which modules it is a version of, or why it is none."""
+"""Apply rules to a tag, without a database: the modules that it is a version of, or the reason why it is none."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -118,8 +118,8 @@ def apply(
 
 
 def _rank(changes: Changes, *, pushed: Callable[[Tag], bool]) -> None:
-    """Say which new tags are fetched first. Of many that were pushed, somebody waits for the newest; of an import
-    the newest version of each module is the one that people want.
+    """Say which new tags are fetched first. Of many that were pushed, a person waits for the newest; of an import the
+    newest version of each module is the one that people want.
     """
     waiting = [tag for tag in changes.new if tag.verdict == Verdict.WAITING and not tag.code]
     waiting.sort(key=_newest_last)

@@ -1,4 +1,4 @@
-"""What the release of a tag says of where its commit was fetched."""
+"""The facts in the release of a tag about where its commit was fetched."""
 
 from apps.accounts.identity import marks
 from apps.contrib.git import forges, pushing, requesting, tag_signatures

@@ -1,4 +1,4 @@
-"""Git servers of other registries' modules that failed a moment ago: nobody waits for them again at once.
+"""Git servers of other registries' modules that failed a moment ago: no job waits for them again at once.
 
 Each version of a module may be in another place. One that hangs would otherwise take a thread of the worker for
 minutes, again for each version that is there, while versions and modules elsewhere wait.

@@ -34,7 +34,9 @@ class CredentialKind(models.TextChoices):
 
 
 class Submodules(models.TextChoices):
-    """What becomes of a tag with Git submodules in the folder of its module. `leave_out` is what `git archive` does."""
+    """The treatment of a tag with Git submodules in the folder of its module. `leave_out` is what `git archive`
+    does.
+    """
 
     REFUSE = "refuse", "Refuse the tag"
     FETCH = "fetch", "Fetch them"
@@ -142,7 +144,7 @@ class GitRepository(Connection):
 
 
 class Rule(models.Model):
-    """Which tags are versions of which module. A tag may fit several rules: each publishes its module."""
+    """A rule by which tags are versions of a module. A tag may fit several rules: each publishes its module."""
 
     repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="rules")
     position = models.PositiveIntegerField()
@@ -158,7 +160,7 @@ class Rule(models.Model):
 
 
 class Verdict(models.TextChoices):
-    """What became of a tag, as pages and the API say it."""
+    """The outcome of a tag, as pages and the API say it."""
 
     WAITING = "waiting", "Waiting"
     PUBLISHED = "published", "Published"
@@ -170,7 +172,7 @@ class Verdict(models.TextChoices):
 
 
 class Precedence(models.IntegerChoices):
-    """Which waiting tags of a repository are fetched first."""
+    """The order in which waiting tags of a repository are fetched."""
 
     AWAITED = 0, "It was just pushed, or asked for"
     NEWEST = 1, "The newest version of its module in an import"
@@ -244,7 +246,8 @@ class Tag(models.Model):
 
 
 class Request(models.Model):
-    """Who asked for a listing of a repository, or for another try of one tag: they take part in what comes of it.
+    """A person who asked for a listing of a repository, or for another try of one tag: they take part in what comes of
+    it.
 
     `until`: when the listing that it asked for succeeded. What waited by then, or was found, comes of it.
     """
@@ -260,7 +263,7 @@ class Request(models.Model):
 
 
 class Push(models.Model):
-    """Who pushed a tag, as a mark of an identity (`accounts.identity.marks`). `pushing` has the verbs."""
+    """The pusher of a tag, as a mark of an identity (`accounts.identity.marks`). `pushing` has the verbs."""
 
     MAX_TAG = 300
 

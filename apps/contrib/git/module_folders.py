@@ -1,4 +1,6 @@
-"""Which folders of a commit are modules, and what each could be called: a guess that people see before it counts."""
+"""Find the folders of a commit that are modules, and suggest a name for each: a guess that people see before it
+counts.
+"""
 
 import re
 from collections import Counter

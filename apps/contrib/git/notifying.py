@@ -1,4 +1,4 @@
-"""What owners hear of: tags that were refused, all of a run in one event, and a repository that fails for long."""
+"""Notices to owners: tags that were refused, all of a run in one event, and a repository that fails for long."""
 
 from collections import Counter
 from datetime import datetime, timedelta

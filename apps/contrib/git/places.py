@@ -1,5 +1,5 @@
-"""Where a repository's versions are: on a Git server, or wherever another registry says. No other code tells these
-apart.
+"""The places of a repository's versions: a Git server, or the addresses that another registry names. No other code
+tells these apart.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -25,7 +25,7 @@ from apps.releases.origin import other_registries
 
 
 class Found(Protocol):
-    """What a listing found; as text, how many of what."""
+    """The result of a listing; as text, how many of what."""
 
     def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[Judged]]]:
         """Return the tags, and what judges them. In the transaction that has locked the repository."""
@@ -68,16 +68,16 @@ class Place(Protocol):
         """Return what surrounds a fetch for publishing."""
 
     def is_over(self, failed: GitFailed) -> bool:
-        """Whether a fetch that failed so is not tried again."""
+        """Return whether a fetch that failed so is not tried again."""
 
     def is_of(self, tag: Tag, facts: Mapping[str, Any]) -> bool:
-        """Whether a release with this origin was made of the tag, from whatever commit."""
+        """Return whether a release with this origin was made of the tag, from whatever commit."""
 
     def is_from(self, tag: Tag, facts: Mapping[str, Any]) -> bool:
-        """Whether a release with this origin has the tag's commit."""
+        """Return whether a release with this origin has the tag's commit."""
 
     def is_made(self, tag: Tag, release: Release) -> bool:
-        """Whether publishing would find that this release, which came from Git, was made of the tag already."""
+        """Return whether publishing would find that this release, which came from Git, was made of the tag already."""
 
 
 def of(repository: GitRepository) -> Place:

@@ -1,4 +1,6 @@
-"""What rules would publish, before anything is: folders with modules, suggested rules, and each tag's version."""
+"""Preview what rules would publish, before anything is: folders with modules, suggested rules, and each tag's
+version.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -66,7 +68,7 @@ def ask(*, repository: GitRepository, actor: Viewer, rules: Iterable[CheckedRule
 
 
 def is_checked(repository: GitRepository, rules: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether a worker has looked into a tag of each of these rules, with the settings of now."""
+    """Return whether a worker has looked into a tag of each of these rules, with the settings of now."""
     preview = repository.preview
     found = preview.get("rules"), preview.get("submodules")
     return bool(found == ([dict(rule) for rule in rules], repository.submodules))
@@ -98,7 +100,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
 
 
 def _look(claim: Claim, *, may_repeat: bool) -> bool:
-    """Look once; False if somebody has asked about other rules meanwhile."""
+    """Look once; False if other rules were asked about meanwhile."""
     repository = (
         GitRepository.objects.select_related("namespace", "user").filter(pk=claim.target, ended_at=None).first()
     )

@@ -67,7 +67,7 @@ LIST_AGAIN_AFTER = timedelta(minutes=1)
 
 
 class _Refused(Exception):
-    """Nobody but people can change it."""
+    """The tag is refused until a person changes it."""
 
     def __init__(self, code: str, text: str) -> None:
         super().__init__(text)

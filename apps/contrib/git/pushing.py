@@ -1,7 +1,7 @@
-"""Who pushed a tag, as the forge's webhook names them: they take part in the release that comes of the tag.
+"""The pushers of tags, as the forge's webhook names them: they take part in the release that comes of the tag.
 
-The signature covers the name. Only tags that a webhook names count: that somebody pushed a branch meanwhile says
-nothing about a tag that a listing finds. docs/approval.md has what each forge tells.
+The signature covers the name. Only tags that a webhook names count: a push of a branch meanwhile says nothing about a
+tag that a listing finds. docs/approval.md has what each forge tells.
 """
 
 from collections.abc import Mapping

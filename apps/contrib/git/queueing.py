@@ -1,4 +1,4 @@
-"""Have waiting tags published: those that somebody waits for at once, the rest of an import a few at a time.
+"""Have waiting tags published: those that a person waits for at once, the rest of an import a few at a time.
 
 `jobs.turns` has the rule; the list of what waits is the tags. An import is a source of work in bulk, and what its
 fetches lead to, checks and statements, belongs to it.

@@ -52,7 +52,7 @@ log = structlog.get_logger("larder.sources")
 
 @dataclass(frozen=True, slots=True)
 class RegistryPlace:
-    """As `places.Place` declares it."""
+    """A module of another registry as a `places.Place`."""
 
     repository: GitRepository
 
@@ -170,7 +170,7 @@ class RegistryPlace:
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """What the registry lists, and other commits than those that were published, by version."""
+    """The versions that the registry lists, and the commits that differ from the published ones, by version."""
 
     offer: Offer
     commits: dict[str, str]

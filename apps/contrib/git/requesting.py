@@ -1,6 +1,6 @@
-"""Who asked for a listing, or for another try of a tag: they take part in the releases that come of it.
+"""The people who asked for a listing, or for another try of a tag: they take part in the releases that come of it.
 
-Whoever connected or changed a repository takes part in all that comes from it (`accounts.access.machines.acted`).
+A person who connected or changed a repository takes part in all that comes from it (`accounts.access.machines.acted`).
 """
 
 from collections.abc import Collection

@@ -1,4 +1,4 @@
-"""Whether a webhook was sent by one who has its secret, as each forge shows it. All comparisons take constant time.
+"""Check that the sender of a webhook has its secret, as each forge shows it. All comparisons take constant time.
 
 The secret is not empty: the caller has checked that.
 """

@@ -30,7 +30,7 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What tags of one kind have around their version: vpc/ and v. `core` is it without the separator."""
+    """The text around the version in tags of one kind: vpc/ and v. `core` is it without the separator."""
 
     before: str
     v: str
@@ -160,7 +160,7 @@ def _collapsed(of_folders: dict[Folder, list[_Form]]) -> list[Rule]:
     """One rule with {name} for folders that are alike, unless it would take tags of others.
 
     A few others may join, whose folder it is as well: those that require the same provider among others or none, and
-    fewer that require another one. A rule for each of fifty modules helps nobody.
+    fewer that require another one. A rule for each of fifty modules helps no one.
     """
     plain = {
         Rule(form.pattern, folder.path, folder.module): folder for folder, forms in of_folders.items() for form in forms
@@ -208,7 +208,7 @@ def _general(rule: Rule) -> Rule:
 
 
 def _takes(general: Rule, other: Rule) -> bool:
-    """Whether it matches tags of the other rule."""
+    """Return whether it matches tags of the other rule."""
     return patterns.match(general.tag, _sample(other)) is not None
 
 

@@ -157,7 +157,7 @@ class _Log:
 
 
 def _list(claim: Claim, repository: GitRepository) -> bool:
-    """List once; False if somebody asked for it again meanwhile."""
+    """List once; False if another listing was asked for meanwhile."""
     said = _Log()
     if claim.exhausted:
         problem = GitFailed("internal_error", "Larder could not list the tags because of an internal error.")
@@ -264,7 +264,7 @@ def backoff(row: GitRepository) -> timedelta:
 
 
 def _set_next(repository: GitRepository, at: datetime) -> bool:
-    """False if it has another time than when this run read it: somebody asked meanwhile, and their time stays."""
+    """Set the next run; False if another time was set since this run read it, which stays."""
     return bool(GitRepository.objects.filter(pk=repository.pk, next_at=repository.next_at).update(next_at=at))
 
 

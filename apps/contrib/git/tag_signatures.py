@@ -1,4 +1,5 @@
-"""Who made an annotated tag, and whether a key of the namespace signed it. Only a signature that gpg verified counts.
+"""The maker of an annotated tag, and whether a key of the namespace signed it. Only a signature that gpg verified
+counts.
 
 The object (git's Documentation/signature-format): headers, an empty line, the message, and at its end the signature,
 which is over all bytes before it.
@@ -48,7 +49,7 @@ def read(raw: bytes, namespace: Namespace) -> TagFacts:
 
 
 def makers_of(tag: bytes, commit: bytes) -> set[str]:
-    """Return the mail addresses of who made the tag. A lightweight tag names nobody: there it is who made its commit.
+    """Return the mail addresses of who made the tag. A lightweight tag names no one: its maker is the committer.
 
     What git writes there is what its user has set: it may be another's address, and it may be none.
     """

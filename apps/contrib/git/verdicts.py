@@ -31,7 +31,9 @@ def tags_of(repository: GitRepository, *, verdict: str = "", q: str = "") -> Tag
 
 
 def counts(repositories: Collection[GitRepository]) -> dict[int, dict[str, int]]:
-    """How many tags of each repository, by its primary key, have each verdict. All verdicts are there. One query."""
+    """Return how many tags of each repository, by its primary key, have each verdict. All verdicts are there. One
+    query.
+    """
     found = {row.pk: dict.fromkeys(Verdict.values, 0) for row in repositories}
     tags = Tag.objects.filter(repository__in=found).judged().order_by()
     columns = ("repository", "shown")  # annotated

@@ -16,7 +16,7 @@ _acts = partial(acts, upstreams.OPERATE, trust.MAX_REASON_CHARACTERS, "One or tw
 
 
 def sides(row: Alarm) -> list[str]:
-    """What was known and what was found, as they stand side by side."""
+    """Return what was known and what was found, side by side."""
     return [
         "; ".join(f"{name}: {value}" for name, value in side.items()) or "nothing" for side in (row.known, row.found)
     ]

@@ -1,11 +1,11 @@
 """Advisories: OSV files (*.json) that operators place in the folder LARDER_UPSTREAM_ADVISORIES.
 
-OSV has no ecosystem for providers, and nobody publishes a feed of them, so the spelling is ours: `package.ecosystem`
-is OpenTofu or Terraform, `package.name` is `hashicorp/random` (on every host) or
-`registry.opentofu.org/hashicorp/random` (there alone). Versions are named by `versions`, or by `ranges` of type SEMVER
-with introduced, fixed, last_affected and limit: https://ossf.github.io/osv-schema/
+OSV has no ecosystem for providers, and no feed of them is published, so the spelling is ours: `package.ecosystem` is
+OpenTofu or Terraform, `package.name` is `hashicorp/random` (on every host) or `registry.opentofu.org/hashicorp/random`
+(there alone). Versions are named by `versions`, or by `ranges` of type SEMVER with introduced, fixed, last_affected and
+limit: https://ossf.github.io/osv-schema/
 
-A file that cannot be read is a problem for the doctor, and what it said before goes on counting in this process.
+A file that cannot be read is a problem for the doctor, and its last content continues to count in this process.
 """
 
 import json
@@ -58,7 +58,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class Advisory:
-    """What one file says about one provider; `host` is empty for every host."""
+    """The part of a file about one provider; `host` is empty for every host."""
 
     id: str
     summary: str

@@ -103,7 +103,7 @@ def accept(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
 
 @transaction.atomic
 def dismiss(alarm: Alarm, *, actor: Viewer, reason: str) -> None:
-    """What was known stays, and what was found stays refused. Raises Conflict if it is resolved.
+    """Dismiss the alarm: what was known stays, and what was found stays refused. Raises Conflict if it is resolved.
 
     Stored versions that vanished from a list are served on.
     """

@@ -1,4 +1,4 @@
-"""What is known of mirrored providers, for people: lists, versions with what policy says of them, packages.
+"""Pages about mirrored providers: lists, versions with the decisions of the policy, packages.
 
 Clients read `serving.py`. Here versions that are held back are shown too, with the rule and the date.
 """

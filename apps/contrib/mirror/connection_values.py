@@ -1,4 +1,4 @@
-"""What an operator types about the way to a registry: its URL, a token, certificates, a proxy."""
+"""An operator's input about the way to a registry: its URL, a token, certificates, a proxy."""
 
 from dataclasses import dataclass
 from datetime import datetime

@@ -1,7 +1,7 @@
 """The docs of mirrored versions: read from one stored package each by a worker, and shown as those of our own.
 
-Not when the package is stored, which is while a client waits for the next one: when somebody first opens them, and what
-nobody opens each hour, in bulk.
+Not when the package is stored, which is while a client waits for the next one: when they are first opened, and what was
+not opened each hour, in bulk.
 
 Nothing is fetched for them. Registries name only packages, sums and signatures: a source archive that the sums may
 list has no address.
@@ -53,7 +53,7 @@ def request(version: UpstreamVersion, *, source: str = "") -> None:
 
 
 def request_unread() -> int:
-    """Ask for versions that nobody has opened, or whose package went; return how many."""
+    """Ask for versions that were never opened, or whose package went; return how many."""
     rows = list(_unread().select_related("provider").only("pk", "provider__upstream").order_by("-pk")[:MAX_QUEUED])
     for version in rows:
         request(version, source=SOURCE)

@@ -32,7 +32,7 @@ class FetchFailed(Exception):
         self.retry_after, self.is_final = retry_after, is_final
 
     def as_json(self) -> dict[str, Any]:
-        """What rows store and pages show."""
+        """Return the failure as rows store and pages show it."""
         return {
             "code": self.code,
             "message": self.message,

@@ -1,4 +1,4 @@
-"""What Larder asks of other registries: the only module of this room that goes out (lib/net/fetching.py).
+"""The requests to other registries: the only module of this room that goes out (lib/net/fetching.py).
 
 Every function raises FetchFailed, after it has written the failure to the log and to the registry's row. What may pass
 is tried again here for a few seconds; the caller decides about later. No database transaction may be open.
@@ -35,7 +35,7 @@ _TOTAL = re.compile(r"bytes \d+-\d+/(\d{1,18})")
 
 @dataclass(frozen=True, slots=True)
 class Service:
-    """What a discovery document names. `missing`: the code of a failure if it does not."""
+    """A service that a discovery document names. `missing`: the code of a failure if it does not."""
 
     name: str
     protocol: str
@@ -105,7 +105,7 @@ def get_json(upstream: Upstream, url: str, *, max_bytes: int, etag: str = "", la
 def get_page(upstream: Upstream, url: str, *, max_bytes: int) -> dict[str, Any] | None:
     """Return a JSON object that a registry may have beside its protocol; None if it has none.
 
-    A status that may pass raises FetchFailed, and says nothing of the registry's health: the protocol goes on.
+    A status that may pass raises FetchFailed, and says nothing of the registry's health: the protocol continues.
     """
     request = Request("GET", url, DOCUMENTS, accept="application/json", closes=False, accepts_any_status=True)
     with asked(upstream, request) as said:

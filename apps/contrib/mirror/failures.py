@@ -1,4 +1,4 @@
-"""What is remembered of a try that failed, so that clients do not hammer a registry, and what they are told."""
+"""Failed tries, remembered so that clients do not hammer a registry, and what they are told."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -31,7 +31,7 @@ class Distrusted(FetchFailed):
 
 
 def remember(row: Row, failure: FetchFailed) -> None:
-    """End a try that failed: requests that wait for it go on."""
+    """End a try that failed: requests that wait for it continue."""
     now = timezone.now()
     pause = FINAL_PAUSE if failure.is_final and not isinstance(failure, Distrusted) else PAUSE
     if failure.status in MISSING:
@@ -56,7 +56,7 @@ def go_on(row: Row) -> None:
 
 
 def is_paused(row: Row, since: datetime | None = None) -> bool:
-    """Tell whether nothing is asked for it now. `since`: when whoever asks came.
+    """Tell whether nothing is asked for it now. `since`: when the asker came.
 
     What was refused is looked at again for each who came after the last try: the registry may have repaired it.
     """

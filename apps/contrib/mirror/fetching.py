@@ -1,4 +1,5 @@
-"""What edges, lock files and syncs ask for: rows that are there, or a job that fetches them, and a request that waits.
+"""The fetches for edges, lock files and syncs: rows that are there, or a job that fetches them, and a request that
+waits.
 
 `by` is the number of the person who asked, `since` when, `until` the time of `time.monotonic()` up to which the request
 can wait.
@@ -147,7 +148,7 @@ def _waiting(row: Row, states_of: "TriesOf", upstream: Upstream, what: str, unti
 
 
 class TriesOf:
-    """How often each row was tried: a request waits until that has grown. One for each model: asked once."""
+    """The count of tries of each row: a request waits until that has grown. One for each model: asked once."""
 
     def __init__(self, model: type[UpstreamProvider | UpstreamVersion | UpstreamPackage]) -> None:
         self.model = model

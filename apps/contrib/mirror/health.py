@@ -1,4 +1,4 @@
-"""How the mirrored registries are, for /metrics, the check-up and the status page; and the reset of a breaker.
+"""The health of the mirrored registries, for /metrics, the check-up and the status page; and the reset of a breaker.
 
 Nothing here goes out, so that a registry that hangs delays neither a scrape nor the check-up.
 """
@@ -107,7 +107,9 @@ def _age(at: datetime | None, now: datetime, *, never: float = 0.0) -> float:
 
 
 def _is_open(row: Upstream, now: datetime) -> bool:
-    """Tell whether the breaker is open, or was lately and no answer has closed it: nobody may have asked since."""
+    """Return whether the breaker is open, or was lately and no answer has closed it: there may have been no request
+    since.
+    """
     return row.open_until is not None and row.open_until > now - LATELY
 
 
@@ -119,7 +121,7 @@ def _oldest_fetch() -> datetime | None:
 
 
 def registries() -> Iterator[Told]:
-    """Yield what is wrong with each mirrored registry, by what workers found there; nobody is asked now."""
+    """Yield what is wrong with each mirrored registry, by what workers found there; no registry is asked now."""
     rows = list(storage.with_used_bytes(Upstream.objects.filter(is_enabled=True)).order_by("host"))
     if not rows:
         yield OK, "no registry is mirrored", ""

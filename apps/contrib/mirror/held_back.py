@@ -1,4 +1,4 @@
-"""Which versions were lately held back from whom, for the page of staff.
+"""Versions that were lately held back, and from whom, for the page of staff.
 
 Clients print only that no version matches, so the person who meets a cool-down asks staff. It is collected in memory
 and written by a thread (D15). What the front repeats asks no view, but it repeats nothing for longer than a minute.

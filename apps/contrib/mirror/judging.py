@@ -1,4 +1,4 @@
-"""How far the sums of a version are proven: three verdicts, never confused. Decided where the record is written."""
+"""Verify the sums of a version: three verdicts, never confused. Decided where the record is written."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ from apps.signing.foreign import Signer, fingerprint_of
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A verdict with its key, or a refusal, whose alarm must be committed all the same."""
+    """A verdict with its key, or a refusal, whose alarm must still be committed."""
 
     verdict: Verdict = Verdict.NONE
     key: KeyPin | None = None
@@ -146,7 +146,7 @@ def badly_signed(version: UpstreamVersion, found: str, *, issuer: str, is_foreig
 
 
 class OtherBytes(Exception):
-    """Bytes, or what a registry says of them, that do not fit: worth a second look before anybody is accused.
+    """Bytes, or what a registry says of them, that do not fit: worth a second look before the registry is accused.
 
     `is_signed`: by sums or a document that name another digest than those that were verified.
     """

@@ -46,7 +46,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Document:
-    """`skipped`: versions that are not SemVer or equal another one but for build metadata, and all of a wrong shape.
+    """`skipped`: versions that are not SemVer or equal another one except for build metadata, and all of a wrong shape.
 
     One odd entry takes no other from clients.
     """

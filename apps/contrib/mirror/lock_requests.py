@@ -1,4 +1,4 @@
-"""What is asked of a lock: providers with their constraints, the lock file so far, a client, and platforms."""
+"""The input of a lock: providers with their constraints, the lock file so far, a client, and platforms."""
 
 import re
 from collections.abc import Collection, Mapping

@@ -142,7 +142,9 @@ def ended_run(request: Request, lock: LockFile, *, viewer: Viewer) -> LockRun:
 
 
 def run_for(viewer: Viewer, public_id: UUID | str) -> LockRun:
-    """The run of this viewer; what somebody asked without an account has everyone who knows its number."""
+    """Return the run of this viewer; one that was started without an account belongs to everyone who knows its
+    number.
+    """
     with suppress(ValueError):
         public_id = UUID(str(public_id))
     run = LockRun.objects.filter(public_id=public_id).first() if isinstance(public_id, UUID) else None
@@ -298,7 +300,7 @@ def _verified(version: UpstreamVersion, packages: Iterable[UpstreamPackage]) -> 
 
 
 def work(held: Claim, is_ending: Callable[[], bool]) -> None:
-    """Look until the file is complete. Raises Outage when this process must end: another one goes on."""
+    """Look until the file is complete. Raises Outage when this process must end: another one continues."""
     run = LockRun.objects.filter(pk=held.target, state=RunState.RUNNING).first()
     if run is None:
         return

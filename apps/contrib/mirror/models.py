@@ -123,7 +123,7 @@ class KeyPin(models.Model):
 
 
 class Allows(models.TextChoices):
-    """What is accepted of a namespace by a decision of staff."""
+    """The kinds of providers that staff can allow in a namespace."""
 
     NO_KEY = "no_key", "Providers without a key"
     WEAK_SIGNATURE = "weak_signature", "Signatures with SHA-1 or in text mode"
@@ -155,7 +155,7 @@ class UpstreamProviderQuerySet(models.QuerySet["UpstreamProvider"]):
 
 
 class UpstreamProvider(models.Model):
-    """A provider that somebody asked for, and the state of its list of versions."""
+    """A provider that a client asked for, and the state of its list of versions."""
 
     upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="providers")
     namespace = models.CharField(max_length=64)
@@ -191,7 +191,7 @@ class UpstreamProvider(models.Model):
 
 
 class Verdict(models.TextChoices):
-    """How far the sums of a version are proven. Never confuse the three."""
+    """The verification of a version's sums. Never confuse the three."""
 
     NONE = "", "Not verified yet"
     PINNED = "pinned", "Signed by a pinned key"
@@ -200,7 +200,7 @@ class Verdict(models.TextChoices):
 
 
 class Absence(models.TextChoices):
-    """What staff say of a version that its registry no longer lists."""
+    """The decision of staff about a version that its registry no longer lists."""
 
     UNDECIDED = "", "Not decided"
     KEPT = "kept", "Served on"

@@ -49,7 +49,7 @@ class HostedModule:
 
     @property
     def policy_address(self) -> str:
-        """What patterns of rules are compared with, as the address of a provider is."""
+        """The text that patterns of rules are compared with, like the address of a provider."""
         return f"{self.namespace}/{self.name}".lower()
 
 

@@ -1,4 +1,6 @@
-"""What staff read about upstreams: health, lists, storage, alarms. A few queries, however many upstreams there are."""
+"""The overview of upstreams for staff: health, lists, storage, alarms. A few queries, however many upstreams there
+are.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

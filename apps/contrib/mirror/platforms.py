@@ -12,7 +12,7 @@ Platform = Iterable[str]
 def name_of(filename: str, platforms: Iterable[Platform], os: str, arch: str, listed: Mapping[str, str]) -> str:
     """Return what `filename` is called for another platform, empty if that is not in the sums.
 
-    Registries name the packages of a version alike, but for the platform.
+    Registries name the packages of a version alike, except for the platform.
     """
     for known_os, known_arch in platforms:
         end = f"_{known_os}_{known_arch}.zip"

@@ -1,4 +1,4 @@
-"""Which versions of other registries clients see: rules, exceptions, advisories, and otherwise the age.
+"""Decide which versions of other registries clients see: rules, exceptions, advisories, and otherwise the age.
 
 For each platform of a version the first rule whose conditions all match decides; without one the upstream's cool-down
 does. A version is listed while at least one of its platforms is visible. An exception goes before every rule. Trust is
@@ -44,8 +44,8 @@ OTHER = "other"  # the platforms of a version that no rule names
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`available_at`: None if it is visible now, or if no date will show it. `until`: another decision may apply
-    from then on without anybody changing anything; ready answers end there.
+    """`available_at`: None if it is visible now, or if no date will show it. `until`: another decision may apply from
+    then on without any change; ready answers end there.
     """
 
     is_visible: bool
@@ -97,7 +97,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Policy:
-    """What decides about the versions of one upstream, read once or proposed."""
+    """The policy of one upstream, read once or proposed."""
 
     host: str
     cooldown_days: int
@@ -106,7 +106,7 @@ class Policy:
 
     @classmethod
     def of(cls, upstream: Upstream) -> "Policy":
-        """As it is saved. One query."""
+        """Return the policy as it is saved. One query."""
         return cls.proposed(upstream, _RULES(upstream=upstream.pk), upstream.cooldown_days)
 
     @classmethod
@@ -272,7 +272,7 @@ def longest_days(upstream: Upstream) -> int:
 
 
 def next_change(found: Iterable[Decision]) -> datetime | None:
-    """Return the first moment at which one of these may become another without anybody's doing."""
+    """Return the first moment at which one of these may become another without any change."""
     return min((one.until for one in found if one.until is not None), default=None)
 
 
@@ -282,7 +282,7 @@ def exceptions_of(rows: QuerySet[PolicyException], *, now: datetime) -> dict[int
 
 
 def exceptions_of_module(upstream: Upstream, module: str, *, now: datetime) -> dict[bytes, PolicyException]:
-    """As `exceptions_of`, by the sort key of the version. `module`: namespace/name/system."""
+    """Return the exceptions like `exceptions_of`, by the sort key of the version. `module`: namespace/name/system."""
     rows = _in_force(PolicyException.objects.filter(upstream=upstream, module=module.lower()), now)
     return {versions.sort_key(row.module_version): row for row in rows}
 

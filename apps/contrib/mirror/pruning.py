@@ -1,4 +1,4 @@
-"""Delete providers that somebody asked for and no registry has: anyone can make up names."""
+"""Delete providers that a client asked for and no registry has: anyone can make up names."""
 
 from datetime import timedelta
 
@@ -15,7 +15,7 @@ log = structlog.get_logger("larder.upstream")
 
 
 def prune_unknown() -> int:
-    """Delete those of which no list was ever read, and that nobody tried lately; return how many."""
+    """Delete those of which no list was ever read, and that were not tried lately; return how many."""
     before = timezone.now() - LIFETIME
     unknown = UpstreamProvider.objects.filter(listed_at=None, created_at__lt=before).exclude(tried_at__gte=before)
     pruned = prune_rows(unknown.order_by("created_at", "pk"))

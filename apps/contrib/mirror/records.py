@@ -25,7 +25,7 @@ log = structlog.get_logger("larder.upstream")
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What a registry says of a version now. `listed`: the lines of the sums."""
+    """The current answer of a registry about a version. `listed`: the lines of the sums."""
 
     download: Download
     sums: bytes
@@ -35,7 +35,7 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class _Proof:
-    """What was verified before anything is written. Without a signer the registry names no key."""
+    """The proof that was verified before anything is written. Without a signer the registry names no key."""
 
     reading: _Reading
     signer: foreign.Signer | None
@@ -104,7 +104,7 @@ def _platforms_to_ask(version: UpstreamVersion) -> list[list[str]]:
 def _proven(version: UpstreamVersion, candidates: list[list[str]]) -> _Proof:
     """Read sums and signature, and check both. Raises FetchFailed, with an alarm for what does not fit.
 
-    That is read twice before: what a cache or a broken connection did accuses nobody.
+    That is read twice before: what a cache or a broken connection did accuses no registry.
     """
     for is_last in (False, True):
         reading = _read(version, candidates)

@@ -71,7 +71,7 @@ class Request:
 
 
 class _Connections:
-    """How many requests of this process are under way, for each host."""
+    """The limit on requests of this process that are under way, for each host."""
 
     def __init__(self) -> None:
         self._free: dict[tuple[str, int, bool], BoundedSemaphore] = {}

@@ -1,4 +1,4 @@
-"""How requests to a registry leave Larder: proxy, certificates, token, what is refused, and how URLs are shown."""
+"""The routes of requests to a registry: proxy, certificates, token, what is refused, and how URLs are shown."""
 
 import ssl
 from datetime import UTC, datetime

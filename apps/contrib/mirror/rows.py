@@ -10,7 +10,7 @@ from apps.releases.docs.rows import DocsQuerySet, DocsRow
 
 
 class StoredSum(models.Model):
-    """What the stored packages of an upstream add up to. `stored_sums.changing` keeps it; each night counts again."""
+    """The sums of an upstream's stored packages. `stored_sums.changing` keeps it; each night counts again."""
 
     upstream = models.OneToOneField("upstream.Upstream", models.CASCADE, primary_key=True, related_name="stored_sum")
     packages = models.BigIntegerField(default=0)
@@ -21,9 +21,9 @@ class StoredSum(models.Model):
 
 
 class PackageDocs(models.Model):
-    """What was read in a stored package: for every version, of any registry, with the same bytes.
+    """The docs of a stored package: for every version, of any registry, with the same bytes.
 
-    `stored_sums.changing` deletes it when nobody stores the package any more.
+    `stored_sums.changing` deletes it when no upstream stores the package any longer.
     """
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the zip")

@@ -1,4 +1,4 @@
-"""Whether stored bytes of a package may be served: they are neither lost nor in quarantine.
+"""Check that stored bytes of a package may be served: they are neither lost nor in quarantine.
 
 Storage that has lost or damaged a mirrored package is no outage: the reference is dropped, and the next client has the
 package fetched again, checked against the same digest. Never inside a transaction: storage may be slow.
@@ -59,7 +59,7 @@ def forget_lost() -> int:
     """Let go of packages whose bytes a scrub or a download found missing or damaged; return how many.
 
     Many missing ones at once are left alone: that is a disk which is not mounted. The check-up and the alert on blobs
-    say so, and a client that asks for one of them has it fetched again all the same.
+    say so, and a client that asks for one of them still has it fetched again.
     """
     total = 0
     for upstream in Upstream.objects.order_by("pk"):
@@ -94,7 +94,7 @@ def without_lost_bytes(package: UpstreamPackage) -> UpstreamPackage:
 
 
 def forget(package: UpstreamPackage) -> bool:
-    """Drop the reference and the bad bytes; False if the bytes are right by now, or somebody else needs them too.
+    """Drop the reference and the bad bytes; False if the bytes are right by now, or another row needs them too.
 
     Damaged bytes that a version of ours or a repository needs stay for the operator, who restores them from a backup:
     bytes are written once, so that a fetch would not replace them.

@@ -1,4 +1,4 @@
-"""What the mirror edges ask: `http.mirrors.OtherRegistries` by the rows of this room.
+"""The answers to the mirror edges: `http.mirrors.OtherRegistries` by the rows of this room.
 
 First the gate, then what is known or has to be fetched, then policy. What clients may not install is refused before
 anything is fetched for it, and again when its record is there (`signed only` needs the verdict).
@@ -267,7 +267,7 @@ def _indexed(upstream: Upstream, provider: HostedProvider, digest: str) -> Colle
 def _indexable(version: UpstreamVersion) -> list[UpstreamPackage] | None:
     """Return the packages for its index, None if their sizes have to be asked for.
 
-    What is sealed or no longer listed has the stored ones then: nobody can be asked.
+    What is sealed or no longer listed has the stored ones then: no registry can be asked.
     """
     packages = list(version.packages.order_by("os", "arch"))
     if all(package.size is not None for package in packages):
@@ -299,7 +299,7 @@ def _asker_key(asker: Asker, version: UpstreamVersion) -> str:
 
 
 def _count(asker: Asker, kind: str, target: int | None) -> None:
-    """Count against the limit of fetches, once for a request, and not what somebody else is having fetched."""
+    """Count against the limit of fetches, once for a request, and not what another request is having fetched."""
     if asker.has_waited:
         return
 

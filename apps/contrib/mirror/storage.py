@@ -79,7 +79,7 @@ def require_room(upstream: Upstream, size: int) -> None:
 
 
 def evict(*, now: datetime, most: timedelta = MAX_DURATION) -> int:
-    """Delete the bytes of packages that nobody fetched for their upstream's `evict_days`; return how many went."""
+    """Delete the bytes of packages that were not fetched for their upstream's `evict_days`; return how many went."""
     end = time.monotonic() + most.total_seconds()
     total = 0
     for upstream in Upstream.objects.filter(evict_days__gt=0).order_by("pk"):
@@ -101,7 +101,7 @@ def evict_packages(
     unused_since: datetime | None = None,
     even_pinned: bool = False,
 ) -> int:
-    """Drop the references to their bytes, then the bytes that nobody else needs; return how many packages lost them.
+    """Drop the references to their bytes, then the bytes that no other row needs; return how many packages lost them.
 
     A row that was pinned, used (after `unused_since`) or fetched again meanwhile stays. If the process dies between
     the two, or storage is away, the hourly garbage collection removes the bytes.

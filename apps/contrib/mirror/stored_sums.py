@@ -1,5 +1,5 @@
-"""How many packages of each upstream are stored, and how much they take with their docs: a row for each, so that no
-page adds them up.
+"""The number of stored packages of each upstream, and their size with their docs: a row for each, so that no page adds
+them up.
 
 Whatever gives packages their bytes or docs, or takes them, does so within `changing`. The nightly `recount` says where
 a row was wrong: an old version that runs beside a new one knows nothing of it.
@@ -36,8 +36,8 @@ def changing(upstreams: Iterable[int], digests: Collection[str] | QuerySet[Upstr
     """Count what the body changes of the packages with these digests, in the caller's transaction.
 
     The rows of the upstreams stay locked until it ends, so that what another one stores or drops of the same bytes is
-    seen whole or not at all. Take them before versions, packages and blobs: everybody has this order. A queryset of
-    digests is read under the lock.
+    seen whole or not at all. Take them before versions, packages and blobs: all transactions have this order. A
+    queryset of digests is read under the lock.
     """
     keys = lock(upstreams)
     found = set(digests)
@@ -54,7 +54,7 @@ def changing(upstreams: Iterable[int], digests: Collection[str] | QuerySet[Upstr
 
 
 def drop_docs() -> int:
-    """Delete docs of packages that nobody stores any more; return how many."""
+    """Delete docs of packages that no upstream stores any longer; return how many."""
     return _drop_docs(PackageDocs.objects.all())
 
 

@@ -1,4 +1,4 @@
-"""What is asked of a sync: address patterns, a lock file, a required_providers block, and platforms.
+"""The input of a sync: address patterns, a lock file, a required_providers block, and platforms.
 
 Registries cannot be listed: a pattern with `*` matches the providers of which Larder has read a list before, because a
 client or an earlier sync named them.

@@ -1,7 +1,7 @@
 """Fetch packages in advance: first a plan of versions, platforms and bytes, then one package after another.
 
-A run records what it has done after each package, so that after a stop, or the death of its worker, another one goes on
-from there. Syncs fetch from sealed upstreams too.
+A run records what it has done after each package, so that after a stop, or the death of its worker, another one
+continues from there. Syncs fetch from sealed upstreams too.
 """
 
 import time
@@ -137,7 +137,7 @@ def seconds_left(run: SyncRun, *, now: datetime) -> int | None:
 
 
 def work(held: Claim, is_ending: IsEnding) -> None:
-    """Plan, then fetch. Raises Outage when this process must end: another one goes on."""
+    """Plan, then fetch. Raises Outage when this process must end: another one continues."""
     run = SyncRun.objects.select_related("created_by").filter(pk=held.target, state__in=WORKING).first()
     if run is None:
         return

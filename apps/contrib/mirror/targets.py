@@ -1,4 +1,4 @@
-"""What jobs fetch from other registries. A search word is a host, or its namespace/type."""
+"""The targets of jobs that fetch from other registries. A search word is a host, or its namespace/type."""
 
 from django.db.models import Q
 

@@ -1,4 +1,4 @@
-"""What staff decide about keys, and about namespaces for which a registry names none."""
+"""The decisions of staff about keys, and about namespaces for which a registry names none."""
 
 from typing import Any
 
@@ -99,7 +99,9 @@ def allow_unsigned(
 def withdraw_unsigned(
     upstream: Upstream, namespace: str, *, actor: Viewer, reason: str, allows: str = Allows.NO_KEY
 ) -> None:
-    """What was accepted stays stored; new versions of that kind are refused again. Raises NotFound."""
+    """Withdraw the allowance: what was accepted stays stored; new versions of that kind are refused again. Raises
+    NotFound.
+    """
     reason = checked_reason(reason)
     row = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=allows).first()
     if row is None:

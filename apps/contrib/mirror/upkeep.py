@@ -1,4 +1,4 @@
-"""What is looked at once a list was read, before a client asks for it: records of versions, first or again."""
+"""Work that follows the reading of a list, before a client asks for it: records of versions, first or again."""
 
 from collections.abc import Collection
 

@@ -33,7 +33,7 @@ _NAMESPACE = re.compile(r"[0-9a-z](?:[0-9a-z_-]{0,62}[0-9a-z])?", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a registry allows. Quoted, not interpreted."""
+    """The terms of a registry. Quoted, not interpreted."""
 
     quote: str
     url: str

@@ -1,4 +1,4 @@
-"""What clients fetch of mirrored packages: collected in memory, written in bulk by a thread (D15)."""
+"""The fetches of mirrored packages by clients: collected in memory, written in bulk by a thread (D15)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta

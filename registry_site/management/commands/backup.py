@@ -1,4 +1,4 @@
-"""`manage.py backup`: everything that a restore needs, while Larder goes on serving."""
+"""`manage.py backup`: everything that a restore needs, while Larder continues to serve."""
 
 from argparse import ArgumentParser
 from collections.abc import Iterator

@@ -1,4 +1,6 @@
-"""`manage.py drain`: take this host's web processes out of a load balancer while they go on serving, then stop them."""
+"""`manage.py drain`: take this host's web processes out of a load balancer while they continue to serve, then stop
+them.
+"""
 
 import os
 import signal

@@ -128,8 +128,8 @@ class RepositoryList(WaitingView):
     )
     @sensitive_variables("made", "secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """As a draft: nothing is published before the first sync. `webhook.secret` is in this answer alone; with a
-        credential of the kind deploy_key, so is the public key, which the forge needs.
+        """Connect it as a draft: nothing is published before the first sync. `webhook.secret` is in this answer alone;
+        with a credential of the kind deploy_key, so is the public key, which the forge needs.
 
         A worker asks an ssh server for its host keys and pins them: `host_key_scan` says what it found. 202 if that
         takes longer than 25 seconds: the repository is connected, and GET has the result then.

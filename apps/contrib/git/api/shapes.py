@@ -1,4 +1,4 @@
-"""What the endpoints of Git repositories answer, and the views that they share."""
+"""The answers of the endpoints of Git repositories, and the views that they share."""
 
 import time
 from collections.abc import Collection, Mapping
@@ -199,7 +199,7 @@ def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret
 
 
 def _setup_of(row: models.GitRepository) -> tuple[tuple[str, str], tuple[str, str]]:
-    """Where the forge takes deploy keys and webhooks; empty for what is no Git repository."""
+    """Return the pages on which the forge takes deploy keys and webhooks; empty for what is no Git repository."""
     try:
         remote = remotes.parse(row.url)
     except Invalid:

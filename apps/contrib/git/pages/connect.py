@@ -125,7 +125,7 @@ class CredentialForm(forms.Form):
         ]
 
     def credential(self) -> dict[str, Any] | None:
-        """As `connecting.connect` takes it."""
+        """Return the credential in the form that `connecting.connect` takes."""
         found = self.cleaned_data
         if found["kind"] == CredentialKind.NONE:
             return None

@@ -1,4 +1,6 @@
-"""What pages of Git repositories share: who may open them, the row that the URL names, and its state in a word."""
+"""Shared parts of the pages of Git repositories: who may open them, the row that the URL names, and its state in a
+word.
+"""
 
 from collections.abc import Collection, Iterable
 from contextlib import suppress
@@ -63,7 +65,7 @@ def is_being_listed(repository: GitRepository) -> bool:
 
 
 def needs_host_keys(repository: GitRepository) -> bool:
-    """Whether the server shows another key than was confirmed."""
+    """Return whether the server shows another key than was confirmed."""
     failure = repository.preview.get("failure") or {}
     return not {repository.failure_code, failure.get("code", "")}.isdisjoint(syncing.HOST_KEY_CODES)
 
@@ -87,7 +89,7 @@ def is_ssh(repository: GitRepository) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scan:
-    """What a worker found when it asked an ssh server for its host keys; nothing of one that is too old to confirm."""
+    """The host keys that a worker found when it asked an ssh server; none of a scan that is too old to confirm."""
 
     is_working: bool
     failure: dict[str, Any] | None

@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def versions(self) -> int:
-        """How many releases the chosen tags make."""
+        """The number of releases that the chosen tags make."""
         return sum(len(choice.versions) for choice in self.choices if choice.is_chosen)
 
     @property
@@ -101,17 +101,17 @@ class Plan:
 
     @property
     def held(self) -> int:
-        """How many releases would wait for an answer."""
+        """The number of releases that would wait for an answer."""
         return sum(choice.held for choice in self.choices)
 
     @property
     def published(self) -> int:
-        """How many tags would be published as something, without a question."""
+        """The number of tags that would be published as something, without a question."""
         return sum(choice.held < len(choice.versions) for choice in self.choices)
 
     @property
     def settled(self) -> int:
-        """How many of the others are published, or on their way."""
+        """The number of the others that are published, or on their way."""
         return sum(one["verdict"] in SETTLED for one in self.others)
 
     @property

@@ -1,1 +1,1 @@
-"""What other people's Git servers say, read with git and ssh as children that can do little. No Django in here."""
+"""Other people's Git servers, read with git and ssh as children that can do little. No Django in here."""

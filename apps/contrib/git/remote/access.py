@@ -1,4 +1,4 @@
-"""How Larder may reach a repository: what operators allow, and the credential."""
+"""The access to a repository: what operators allow, and the credential."""
 
 import ssl
 from dataclasses import dataclass, field
@@ -35,7 +35,9 @@ class Limits:
 
 
 class GitFailed(Exception):
-    """What a repository's server did, for its owner. `code` is stable; `is_final`: asking again changes nothing."""
+    """The repository's server failed or refused, in words for its owner. `code` is stable; `is_final`: asking again
+    changes nothing.
+    """
 
     def __init__(self, code: str, text: str, *, hint: str = "", is_final: bool = False) -> None:
         super().__init__(text)

@@ -125,7 +125,7 @@ class Commit:
 
     @property
     def seconds(self) -> float:
-        """How long servers and children took until now, for submodules as well."""
+        """The time that servers and children took until now, for submodules as well."""
         return self._store.clock.seconds - self._store.clock.left
 
     @property

@@ -34,7 +34,7 @@ Output = Generator[bytes, None, "Ended"]
 
 
 class Clock:
-    """How many seconds of waiting for servers and children are left. What the caller does meanwhile does not count."""
+    """The seconds of waiting for servers and children that are left. What the caller does meanwhile does not count."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = self.left = seconds

@@ -1,4 +1,4 @@
-"""What went wrong, from what git, ssh and HTTP say about it: a stable code, a sentence, and how to fix it."""
+"""Failures in the words of git, ssh and HTTP: a stable code, a sentence, and how to fix it."""
 
 import base64
 import binascii

@@ -1,4 +1,5 @@
-"""Where a registry says that a module is, in the words of go-getter: `git::https://host/acme/vpc.git//sub?ref=v1.0.0`.
+"""The location of a module that a registry names, in the syntax of go-getter:
+`git::https://host/acme/vpc.git//sub?ref=v1.0.0`.
 
 Clients take many more forms. Here is fetched what is Git over https, at a commit or a tag; all else is explained.
 """

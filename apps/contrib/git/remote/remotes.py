@@ -1,4 +1,4 @@
-"""Where a repository is, from what people paste: an https or ssh URL, or ssh's short form (git@host:path)."""
+"""Parse the address of a repository that people paste: an https or ssh URL, or ssh's short form (git@host:path)."""
 
 import re
 from dataclasses import dataclass, replace
@@ -34,8 +34,8 @@ class Remote:
 
     @property
     def git_url(self) -> str:
-        """As git gets it, with the port in ssh's configuration. Of a URL git would send the ~, which only Git's own
-        servers understand.
+        """The URL that git gets, with the port in ssh's configuration. Of a URL git would send the ~, which only Git's
+        own servers understand.
         """
         return f"{self.user}@{self._bracketed}:{self.ssh_path}" if self.is_below_home else self.url
 
@@ -50,7 +50,7 @@ class Remote:
 
     @property
     def ssh_path(self) -> str:
-        """As the server gets it."""
+        """The path that the server gets."""
         path = unquote(self.path)
         if self.is_below_home:
             return path.removeprefix(_HOME)

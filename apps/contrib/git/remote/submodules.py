@@ -1,4 +1,4 @@
-"""Where submodules are, by .gitmodules (gitmodules(5)), and which credential goes there."""
+"""The addresses of submodules, by .gitmodules (gitmodules(5)), and the credential for each."""
 
 import re
 from dataclasses import replace

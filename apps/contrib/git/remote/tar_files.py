@@ -16,7 +16,7 @@ def files_in(archive: Iterable[bytes]) -> Iterator[tuple[tarfile.TarInfo, IO[byt
 
 
 class _Chunks(RawIOBase):
-    """What tarfile reads from."""
+    """The stream of chunks that tarfile reads."""
 
     def __init__(self, chunks: Iterator[bytes]) -> None:
         self._chunks, self._rest = chunks, b""

@@ -192,7 +192,7 @@ class UnsignedWithdraw(OfUpstream):
         again="404.",
     )
     def post(self, request: Request, host: str, mirrored_namespace: str) -> Response:  # noqa: ARG002
-        """What is stored stays; new versions of that kind are refused."""
+        """Withdraw the decision: what is stored stays; new versions of that kind are refused."""
         upstream, wanted = self.upstream(upstreams.OPERATE), self.body()
         trust.withdraw_unsigned(
             upstream, mirrored_namespace, actor=self.viewer, reason=wanted["reason"], allows=wanted["allows"]

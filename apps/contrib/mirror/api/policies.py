@@ -52,7 +52,7 @@ class PolicyInput(serializers.Serializer[Any]):
 
 
 class DryRunInput(serializers.Serializer[Any]):
-    """What is left out stays as it is."""
+    """A proposed policy; what is left out stays as it is."""
 
     rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=policies.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
@@ -175,7 +175,9 @@ class DryRunView(ApiView):
         idempotent=True,
     )
     def post(self, request: Request, host: str) -> Response:  # noqa: ARG002
-        """Which known versions a change would hide or show, with the deciding rule and the date. Changes nothing."""
+        """Return the known versions that a change would hide or show, with the deciding rule and the date. Changes
+        nothing.
+        """
         upstream = policies.place(self.viewer, host)
         run = policies.dry_run(upstream, now=timezone.now(), **self.body())
         return self.answer(With(run, by_provider=_by_provider(run)))

@@ -104,7 +104,7 @@ class Upstream(Shape):
 
 class UpstreamView(ApiView):
     def as_seen(self, rows: list[models.Upstream]) -> list[With]:
-        """As this viewer reads them."""
+        """Return the rows as this viewer reads them."""
         if not upstreams.sees_operations(self.viewer):
             return [With(row, **dict.fromkeys(OPERATIONS)) for row in rows]
         facts = overview.facts_of(rows)

@@ -169,7 +169,7 @@ def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersi
 
 
 def _forms(upstream: Upstream, data: QueryDict | None) -> tuple[PolicyForm, Any]:
-    """What is saved, or what was typed."""
+    """Return the forms with what is saved, or what was typed."""
     initial = [
         {**policies.as_fields(rule), "platforms": " ".join(rule.platforms), "days": rule.days or None}
         for rule in policies.rules_of(upstream)

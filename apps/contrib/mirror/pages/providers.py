@@ -92,7 +92,7 @@ def provider(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_
 @login_not_required
 @require_safe
 def version(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_type: str, version: str) -> HttpResponse:
-    """How far the version is proven, which rule lets it through or not, and its packages with their digests."""
+    """Show the version's verification, the rule that allows it or not, and its packages with their digests."""
     viewer = session_viewer(request)
     row = browsing.version_for(viewer, host, mirrored_namespace, mirrored_type, version)
     packages, decisions = browsing.packages_of(row), browsing.decisions_by_platform(row)
@@ -156,7 +156,7 @@ def _frame(
 
 
 def held_back(decisions: dict[str, Decision], platform: str) -> Decision | None:
-    """What keeps this platform from clients where the version itself is shown."""
+    """Return the decision that hides this platform from clients where the version itself is shown."""
     found = decisions.get(platform)
     return found if found is not None and not found.is_visible and decisions[""].is_visible else None
 

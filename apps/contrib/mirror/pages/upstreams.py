@@ -170,7 +170,7 @@ def snippets_for(hosts: list[Upstream]) -> list[Snippet]:
 @login_not_required
 @require_safe
 def mirror(request: HttpRequest) -> HttpResponse:
-    """Everybody: what is mirrored, and the configuration of clients. Staff: how it does."""
+    """Show to everyone what is mirrored, and the configuration of clients. Staff: how it does."""
     viewer = session_viewer(request)
     rows = list(upstreams.visible_to(viewer))
     hosts = [row for row in rows if row.is_enabled]
@@ -223,7 +223,7 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
 @sensitive_variables("form")
 @require_http_methods(["GET", "HEAD", "POST"])
 def upstream_add(request: HttpRequest) -> HttpResponse:
-    """`?host=` names a known registry, whose address nobody types."""
+    """Add an upstream; `?host=` names a known registry, whose address need not be typed."""
     viewer = session_viewer(request)
     require(viewer)
     known = upstreams.KNOWN.get(request.GET.get("host", ""))
