@@ -68,7 +68,7 @@ class Bench:
         self._running = None
 
     def lacks(self, part: str, *programs: str) -> bool:
-        """Tell whether the part cannot run here, and note it for the report."""
+        """Return whether the part cannot run here, and note it for the report."""
         lacking = references.missing(*programs)
         if lacking:
             self.skipped.append(f"{part}: {' and '.join(lacking)} not on the PATH")

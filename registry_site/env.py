@@ -77,7 +77,7 @@ def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBE
 
 
 def traces() -> bool:
-    """Tell whether OpenTelemetry's variables ask for traces. Its packages, which may be missing, read the others."""
+    """Return whether OpenTelemetry's variables ask for traces. Its packages, which may be missing, read the others."""
     collector = url("OTEL_EXPORTER_OTLP_ENDPOINT", "", "http", "https")
     is_off = text("OTEL_SDK_DISABLED").lower() == "true" or choice("OTEL_TRACES_EXPORTER", "otlp", "none") == "none"
     choice("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf")
@@ -247,7 +247,7 @@ def reachable(host: str, port: int) -> str:
 
 
 def is_public(host: str) -> bool:
-    """Tell whether a server that listens there is reached from other machines."""
+    """Return whether a server that listens there is reached from other machines."""
     return host not in ("localhost", "::1") and not host.startswith("127.")
 
 

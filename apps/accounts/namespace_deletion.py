@@ -96,7 +96,7 @@ def revive(*, name: str, visibility: str, description: str, actor: Viewer) -> Na
 
 
 def was_owner(namespace: Namespace, user: User) -> bool:
-    """Tell whether the person, or one of their teams, owned the namespace when it was deleted."""
+    """Return whether the person, or one of their teams, owned the namespace when it was deleted."""
     return _is_one(user, *_former_owners(namespace))
 
 

@@ -30,7 +30,7 @@ def is_referenced(
 
 
 def has_foreign_key(digest: str) -> bool:
-    """Tell whether a row of any room refers to the blob by foreign key, as repositories do."""
+    """Return whether a row of any room refers to the blob by foreign key, as repositories do."""
     return any(Blob.objects.filter(key, digest=digest).exists() for key in _referring())
 
 

@@ -187,12 +187,12 @@ def verified_file(digest: str) -> File | None:
 
 
 def is_on_this_host() -> bool:
-    """Tell whether blobs are files of this host, which a process reads without waiting for another machine."""
+    """Return whether blobs are files of this host, which a process reads without waiting for another machine."""
     return backends.current().path("sha256") is not None
 
 
 def is_away() -> bool:
-    """Tell whether storage has stopped answering, so that every call fails at once."""
+    """Return whether storage has stopped answering, so that every call fails at once."""
     return backends.is_away()
 
 

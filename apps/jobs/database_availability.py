@@ -18,12 +18,12 @@ log = structlog.get_logger("larder.jobs")
 
 
 def is_away(error: BaseException | None) -> bool:
-    """Tell whether the error, or one that it was raised from, is an outage: Django's sessions wrap theirs."""
+    """Return whether the error, or one that it was raised from, is an outage: Django's sessions wrap theirs."""
     return any(isinstance(one, AWAY) for one in _causes(error))
 
 
 def is_full(error: BaseException | None) -> bool:
-    """Tell whether the database could not write because its disk is full."""
+    """Return whether the database could not write because its disk is full."""
     return any(
         getattr(one, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
         or getattr(one, "sqlstate", None) == POSTGRES_DISK_FULL

@@ -35,7 +35,7 @@ class Caller:
         return cls(viewer_of(request), has_token=True)
 
     def may(self, name: str, actions: str) -> bool:
-        """Tell whether the token covers the actions on the repository; whether its person may is another question."""
+        """Return whether the token covers the actions on the repository; whether its person may is another question."""
         return self.scopes is None or self.scopes.cover(name, actions)
 
     def require(self, name: str, actions: str) -> None:

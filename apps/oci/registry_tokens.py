@@ -58,7 +58,7 @@ class Scopes:
         return " ".join([*scopes, CATALOG] if self.catalog else scopes)
 
     def cover(self, name: str, actions: str) -> bool:
-        """Tell whether all the actions, separated by commas, are granted on the repository."""
+        """Return whether all the actions, separated by commas, are granted on the repository."""
         return self.actions.get(name, frozenset()).issuperset(actions.split(","))
 
 

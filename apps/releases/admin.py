@@ -239,7 +239,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 
 
 def _may_open(request: HttpRequest) -> bool:
-    """Tell whether the viewer may open the portal's page, which is for publishers; auditors see everything here."""
+    """Return whether the viewer may open the portal's page, which is for publishers; auditors see everything here."""
     return gate.operates(actor_of(request))
 
 

@@ -100,7 +100,7 @@ def read_key(gpg: Gpg) -> ParsedKey:
 
 
 def is_strong(algorithm: str, bits: int, curve: str) -> bool:
-    """Tell whether releases may be signed with it: safe, and supported by all clients."""
+    """Return whether releases may be signed with it: safe, and supported by all clients."""
     if algorithm == RSA:
         return bits >= MIN_RSA_BITS
     return (algorithm == EDDSA and curve == "ed25519") or (algorithm == ECDSA and curve in NIST)

@@ -54,7 +54,7 @@ def ask(armor: str, data: bytes, signature: bytes) -> Finding:
 
 
 def is_by(armor: str, issuer: str) -> bool:
-    """Tell whether the issuer is the key or one of its subkeys; any key without an issuer, which gpg then decides."""
+    """Return whether the issuer is the key or one of its subkeys; any key without an issuer, which gpg then decides."""
     found = packets.packets(packets.dearmored(armor))
     own = [packets.fingerprint(one) for one in found if one.tag in (packets.PUBLIC_KEY, packets.PUBLIC_SUBKEY)]
     return any(fingerprint.endswith(issuer) for fingerprint in own)

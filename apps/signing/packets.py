@@ -108,7 +108,7 @@ def fingerprint(key: Packet) -> str:
 
 
 def is_protected(material: bytes) -> bool:
-    """Tell whether private keys, armoured or not, need a passphrase; False for unreadable data."""
+    """Return whether private keys, armoured or not, need a passphrase; False for unreadable data."""
     try:
         data = dearmored(material.decode()) if material.lstrip().startswith(b"-----BEGIN PGP") else material
         secrets = [packet.body for packet in packets(data) if packet.tag in (SECRET_KEY, SECRET_SUBKEY)]

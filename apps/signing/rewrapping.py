@@ -36,7 +36,7 @@ def rewrap_all(*, also_current: bool = False) -> Iterator[tuple[Key, RegistryErr
 
 
 def has_any() -> bool:
-    """Tell whether a private half is stored. The role of web processes can ask for that, and read none."""
+    """Return whether a private half is stored. The role of web processes can ask for that, and read none."""
     return PrivateKey.objects.exists() or PrivateStatementKey.objects.exists()
 
 

@@ -74,7 +74,7 @@ def unlock() -> None:
 
 
 def is_for_this_host() -> bool:
-    """Tell whether the workers of this host sign, by LARDER_WORKER_QUEUES."""
+    """Return whether the workers of this host sign, by LARDER_WORKER_QUEUES."""
     return "sign" in settings.WORKER_QUEUES
 
 

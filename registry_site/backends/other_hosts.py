@@ -41,7 +41,7 @@ class OtherHosts:
         await asyncio.get_running_loop().run_in_executor(self._thread, self._say)
 
     async def is_well_somewhere(self) -> bool | None:
-        """Tell whether any host has said so within WELL_SECONDS; None if Redis does not answer."""
+        """Return whether any host has said so within WELL_SECONDS; None if Redis does not answer."""
         return await asyncio.get_running_loop().run_in_executor(self._thread, self._hear)
 
     def _say(self) -> None:

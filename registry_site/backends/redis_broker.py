@@ -72,7 +72,7 @@ class Channel(redis.Channel):
         return dict(super()._connparams(asynchronous=asynchronous))  # type: ignore[misc]  # the stubs lack it
 
     def is_listening(self) -> bool:
-        """Tell whether Redis owes this channel an answer to "give me work", by a socket that the loop reads."""
+        """Return whether Redis owes this channel an answer to "give me work", by a socket that the loop reads."""
         return bool(getattr(vars(self).get("_in_poll"), "_sock", None) and self.qos.can_consume())
 
     def queues_with_work(self, queues: Iterable[str]) -> set[str]:

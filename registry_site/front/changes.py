@@ -134,7 +134,7 @@ class Changes:
         return self._numbers.get(generation.EVERYTHING, 0)
 
     def is_current(self, scopes: Iterable[str], era: int, number: int) -> bool:
-        """Tell whether what was answered then, and depends on these scopes, still holds."""
+        """Return whether what was answered then, and depends on these scopes, still holds."""
         if era != self.era:
             return False
         for scope in scopes:  # noqa: SIM110  # `all` takes twice as long, and each ready answer pays it
@@ -159,7 +159,7 @@ class Changes:
             await asyncio.sleep(outage.ASK_EVERY)
 
     async def has_outage(self) -> bool:
-        """Tell whether the database is away and answers may be repeated, after a second look where one failed."""
+        """Return whether the database is away and answers may be repeated, after a second look where one failed."""
         if self.outage.since is not None and not self.outage.is_sure:
             await self._ask_with_others()
         return self.outage.lasts()

@@ -40,7 +40,7 @@ def asked_as(question: Question) -> str | bytes | None:
 
 
 def is_covered(question: Question) -> bool:
-    """Tell whether the scopes of a token of the token service cover the question. Other credentials have none.
+    """Return whether the scopes of a token of the token service cover the question. Other credentials have none.
 
     What other readers of the namespace were answered is joined with the right to read there, which has no name in it.
     """

@@ -101,7 +101,7 @@ class Outage:
 
 
 def is_no_answer(error: BaseException) -> bool:
-    """Tell whether nothing answered. A server that refuses one connection more serves the others."""
+    """Return whether nothing answered. A server that refuses one connection more serves the others."""
     state = getattr(error.__cause__, "sqlstate", None) or ""
     return not state or state in _STOPPING or state.startswith("08")
 

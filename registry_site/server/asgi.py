@@ -223,7 +223,7 @@ class Exchange:
             await self._gather()
 
     def _asks_first(self) -> bool:
-        """Tell whether the client waits for `100 Continue`, which the first read of the body sends."""
+        """Return whether the client waits for `100 Continue`, which the first read of the body sends."""
         return bool(self.environ.get("HTTP_EXPECT", "").lower() == "100-continue")
 
     async def _gather(self) -> None:
@@ -317,7 +317,7 @@ class Exchange:
     # --- Refusals -----------------------------------------------------------------------------------------------------
 
     def _is_refusal(self, answer: Answer) -> bool:
-        """Tell whether the answer is an error while the sender may still be sending the body."""
+        """Return whether the answer is an error while the sender may still be sending the body."""
         if self.method not in ("PUT", "POST", "PATCH") or self.sender.is_done or self.sender.is_gone:
             return False
         return answer.parts is None and HTTPStatus.BAD_REQUEST <= answer.status != HTTPStatus.REQUEST_TIMEOUT

@@ -46,7 +46,7 @@ def is_http2(scope: Any) -> bool:
 
 
 def can_send_files(scope: Any) -> bool:
-    """Tell whether a file may leave by itself.
+    """Return whether a file may leave by itself.
 
     Over HTTP/2 it is unknown whether it is still being read: the connection continues with other answers.
     """

@@ -67,7 +67,7 @@ def tls_files() -> certificates.Served | None:
 
 
 def broker_is_a_folder() -> bool:
-    """Tell whether the broker serves one host and one worker, which then runs beat as well."""
+    """Return whether the broker serves one host and one worker, which then runs beat as well."""
     return bool(settings.BROKER_URL.startswith("filesystem"))
 
 

@@ -91,7 +91,7 @@ class Watchdog:
         threading.Thread(target=self._run, name="watchdog", daemon=True).start()
 
     def is_well(self) -> bool:
-        """Tell whether the last look, a moment ago, found that this worker takes what there is."""
+        """Return whether the last look, a moment ago, found that this worker takes what there is."""
         return time.monotonic() - self._well_at < 4 * EVERY.total_seconds()
 
     def look(self) -> None:

@@ -65,7 +65,8 @@ def _password_file() -> Path:
 
 
 def demo_is_due() -> bool:
-    """Tell whether to publish the demo: until anything was ever published, so that the next run completes a first one.
+    """Return whether to publish the demo: until anything was ever published, so that the next run completes a first
+    one.
 
     Not after its namespace was deleted.
     """

@@ -70,7 +70,7 @@ class Standing:
 
 
 def operates(viewer: Viewer, permission: str = OPERATE) -> bool:
-    """Tell whether the viewer is staff who may act as owner everywhere, by OPERATE or by this permission."""
+    """Return whether the viewer is staff who may act as owner everywhere, by OPERATE or by this permission."""
     user = viewer.user
     if user is None or not user.is_staff:
         return False
@@ -221,7 +221,7 @@ def visible_teams(viewer: Viewer) -> TeamQuerySet:
 
 
 def may_manage(viewer: Viewer, team: Team) -> bool:
-    """Tell whether the viewer may change the team: its managers and staff; a token needs the scope manage."""
+    """Return whether the viewer may change the team: its managers and staff; a token needs the scope manage."""
     if viewer.user is None or (viewer.token and viewer.token.scope != Scope.MANAGE):
         return False
     return operates(viewer) or team.memberships.filter(user=viewer.user, is_manager=True).exists()

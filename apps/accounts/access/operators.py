@@ -37,7 +37,7 @@ def creator(actor: Viewer, what: str = "a namespace") -> User:
 
 
 def is_operator(viewer: Viewer) -> bool:
-    """Tell whether the person is staff; `operated_namespace` checks what their token allows."""
+    """Return whether the person is staff; `operated_namespace` checks what their token allows."""
     return viewer.user is not None and viewer.user.is_staff
 
 

@@ -59,6 +59,6 @@ def refuse_token(actor: Viewer, act: str, *, subject: str, hint: str) -> None:
 
 
 def is_machine(viewer: Viewer) -> bool:
-    """Tell whether this is a service account, except by a token that was made before they were limited."""
+    """Return whether this is a service account, except by a token that was made before they were limited."""
     is_service = viewer.user is not None and viewer.user.is_service
     return is_service and (viewer.token is None or not viewer.token.manages_people)

@@ -92,7 +92,7 @@ def remove(*, request: HttpRequest, user: User, passkey_id: int) -> None:
 
 
 def is_user_verified(credential: Any) -> bool:
-    """Tell whether the authenticator has asked for a PIN or a finger. Raises one of HOSTILE."""
+    """Return whether the authenticator has asked for a PIN or a finger. Raises one of HOSTILE."""
     from fido2.webauthn import AuthenticationResponse
 
     answer = AuthenticationResponse.from_dict(credential)

@@ -63,7 +63,7 @@ def has_app(user: User) -> bool:
 
 
 def must_be_shown(request: HttpRequest, user: User) -> bool:
-    """Tell whether the person has a second factor that was not shown in this session in the last ten minutes.
+    """Return whether the person has a second factor that was not shown in this session in the last ten minutes.
 
     Then the session changes no factor (D25): a password, or a session from before, must not be enough to remove what
     protects against a stolen password. A factor that was removed meanwhile does not count.
@@ -74,7 +74,7 @@ def must_be_shown(request: HttpRequest, user: User) -> bool:
 
 
 def was_shown(request: HttpRequest, user: User) -> bool:
-    """Tell whether a second factor was shown in this session in the last ten minutes: one's own, or at the provider.
+    """Return whether a second factor was shown in this session in the last ten minutes: one's own, or at the provider.
 
     False for people who have none.
     """
@@ -120,7 +120,9 @@ def is_required_of(user: User) -> bool:
 
 
 def is_missing(request: HttpRequest, user: User) -> bool:
-    """Tell whether the session lacks a second factor that it must have. Queries only what the session does not say."""
+    """Return whether the session lacks a second factor that it must have. Queries only what the session does not
+    say.
+    """
     return settings.SECOND_FACTOR != "off" and not sessions.has_second_factor(request, user) and is_required_of(user)
 
 

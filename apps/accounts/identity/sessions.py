@@ -100,7 +100,7 @@ def record_factor(request: HttpRequest, row: Authenticator) -> None:
 
 
 def has_second_factor(request: HttpRequest, user: User) -> bool:
-    """Tell whether the person has shown a second factor in this session."""
+    """Return whether the person has shown a second factor in this session."""
     return _SECOND_FACTOR in request.session or bool(_factor_records(request, user))
 
 

@@ -35,7 +35,7 @@ def password_counts(user: User) -> bool:
 
 
 def has_password(user: User) -> bool:
-    """Tell whether the person can sign in with a password."""
+    """Return whether the person can sign in with a password."""
     return user.has_usable_password() and password_counts(user)
 
 

@@ -79,7 +79,7 @@ def invite(
 
 
 def invites_anywhere(viewer: Viewer) -> bool:
-    """Tell whether the viewer may invite without a role: operators, in a browser or with a token without limits."""
+    """Return whether the viewer may invite without a role: operators, in a browser or with a token without limits."""
     token = viewer.token
     is_whole = token is None or (token.scope == Scope.MANAGE and not token.is_limited and not token.only_name)
     return is_whole and operates(viewer)

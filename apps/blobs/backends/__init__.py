@@ -194,7 +194,7 @@ def current() -> Backend:
 
 
 def is_away() -> bool:
-    """Tell whether storage has stopped answering, so that every call fails at once."""
+    """Return whether storage has stopped answering, so that every call fails at once."""
     circuit = at(settings.STORAGE_URL).circuit
     return circuit is not None and circuit.is_open
 

@@ -122,7 +122,7 @@ def load_object(key: str, data: bytes) -> None:
 
 
 def is_empty() -> bool:
-    """Tell whether storage has no blob and no ledger entry."""
+    """Return whether storage has no blob and no ledger entry."""
     later = timezone.now() + timedelta(days=1)
     prefixes = [f"sha256/{digit}" for digit in "0123456789abcdef"] + list(LEDGER)
     return not any(True for prefix in prefixes for _ in backends.current().older(prefix, later))

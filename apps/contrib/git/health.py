@@ -56,7 +56,7 @@ def families() -> Iterator[Metric]:
 
 
 def part_states() -> dict[str, bool]:
-    """Tell whether workers take what waits; empty if no repository is connected.
+    """Return whether workers take what waits; empty if no repository is connected.
 
     A repository that fails is for its owners: they get a mail, and other repositories are published.
     """

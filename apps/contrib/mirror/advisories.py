@@ -69,7 +69,7 @@ class Advisory:
     ranges: tuple[Range, ...]
 
     def names(self, key: bytes) -> bool:
-        """Tell whether it names the version with this sort key."""
+        """Return whether it names the version with this sort key."""
         return key in self.keys or any(one.names(key) for one in self.ranges)
 
 

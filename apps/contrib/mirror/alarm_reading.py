@@ -30,7 +30,7 @@ def alarm_of(number: int, upstream: Upstream | None = None) -> Alarm:
 
 
 def may_accept(alarm: Alarm) -> bool:
-    """Tell whether `alarms.accept` can take it: other bytes only if the registry signed their sums."""
+    """Return whether `alarms.accept` can take it: other bytes only if the registry signed their sums."""
     if alarm.kind == AlarmKind.BYTES_CHANGED and not alarm.found.get("is_signed"):
         return False
     return alarm.kind in CAN_BE_ACCEPTED or bool(alarm.found.get("is_accepted_by_clients"))

@@ -56,7 +56,7 @@ def go_on(row: Row) -> None:
 
 
 def is_paused(row: Row, since: datetime | None = None) -> bool:
-    """Tell whether nothing is asked for it now. `since`: when the asker came.
+    """Return whether nothing is asked for it now. `since`: when the asker came.
 
     What was refused is looked at again for each who came after the last try: the registry may have repaired it.
     """

@@ -126,7 +126,7 @@ def _is_read_since(provider: UpstreamProvider, since: datetime | None) -> bool:
 
 
 def _is_usable(provider: UpstreamProvider) -> bool:
-    """Tell whether its last list may be served although it is not fresh."""
+    """Return whether its last list may be served although it is not fresh."""
     lasts = timedelta(hours=provider.upstream.stale_hours)
     return provider.listed_at is not None and provider.listed_at > timezone.now() - lasts
 

@@ -40,7 +40,7 @@ Told = tuple[str, str, str]
 
 
 def is_used() -> bool:
-    """Tell whether any registry is mirrored: then the queue needs a worker."""
+    """Return whether any registry is mirrored: then the queue needs a worker."""
     return Upstream.objects.filter(is_enabled=True).exists()
 
 
@@ -180,7 +180,7 @@ def advisory_files() -> Iterator[Told]:
 
 
 def part_states() -> dict[str, bool]:
-    """Tell whether every mirrored registry is asked now; empty if none is mirrored."""
+    """Return whether every mirrored registry is asked now; empty if none is mirrored."""
     rows, now = list(Upstream.objects.filter(is_enabled=True)), timezone.now()
     return {"upstreams": not any(_is_open(row, now) for row in rows)} if rows else {}
 

@@ -232,7 +232,7 @@ def _write(provider: UpstreamProvider, found: Document, url: str) -> list[int]:
 
 
 def _update(row: UpstreamVersion, listed: Listed) -> bool:
-    """Tell whether the row has changed. Of several dates that were stated the earliest stays."""
+    """Return whether the row has changed. Of several dates that were stated the earliest stays."""
     before = (row.version, row.protocols, row.platforms, row.published_at, row.is_listed)
     # Only its build metadata can differ. Whoever has the record of one text keeps it.
     row.version = row.version if row.verdict else listed.version

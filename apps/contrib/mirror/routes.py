@@ -63,7 +63,7 @@ def _place(parts: SplitResult) -> str:
 
 
 def is_own_host(upstream: Upstream, url: str) -> bool:
-    """Tell whether the URL is of the registry itself: where its discovery is, or its providers.v1."""
+    """Return whether the URL is of the registry itself: where its discovery is, or its providers.v1."""
     return _origin(url) in _origins(upstream)
 
 

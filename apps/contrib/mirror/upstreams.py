@@ -108,7 +108,7 @@ def terms_of(host: str) -> Terms | None:
 
 
 def sees_operations(viewer: Viewer) -> bool:
-    """Tell whether the viewer sees how upstreams do, and those that are off: staff who may view them.
+    """Return whether the viewer sees how upstreams do, and those that are off: staff who may view them.
 
     A token needs the scope manage and no limits, as for everything that staff read.
     """
@@ -119,7 +119,7 @@ def sees_operations(viewer: Viewer) -> bool:
 
 
 def sees(viewer: Viewer, upstream: Upstream) -> bool:
-    """Tell whether the viewer may read what an enabled upstream mirrors."""
+    """Return whether the viewer may read what an enabled upstream mirrors."""
     if upstream.visibility == Visibility.PUBLIC:
         return True
     if upstream.visibility == Visibility.INTERNAL:

@@ -168,7 +168,7 @@ def _said(provider: SamlProvider, response: Response, asked: str) -> dict[str, A
 
 
 def _answers(provider: SamlProvider, confirmations: list[Any], asked: str) -> bool:
-    """Tell whether the assertion itself is for this address, for that request, and for a limited time."""
+    """Return whether the assertion itself is for this address, for that request, and for a limited time."""
     if len(confirmations) != 1 or confirmations[0].get("Method") != Constants.CM_BEARER:
         return False
     data = confirmations[0].find("saml:SubjectConfirmationData", namespaces=Constants.NSMAP)
@@ -213,7 +213,7 @@ def _config(provider: SamlProvider) -> dict[str, Any]:
 
 
 def is_utf8(xml: bytes) -> bool:
-    """Tell whether a parser reads these bytes as UTF-8. In UTF-16 or UTF-7 a search for `<!` finds no doctype."""
+    """Return whether a parser reads these bytes as UTF-8. In UTF-16 or UTF-7 a search for `<!` finds no doctype."""
     try:
         xml.decode()
     except UnicodeDecodeError:

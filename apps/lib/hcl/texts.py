@@ -77,7 +77,7 @@ def _line_of(file: File, number: int) -> str:
 
 
 def _is_sound(text: str) -> bool:
-    """Tell whether nothing is wrong but brackets that are not closed yet."""
+    """Return whether nothing is wrong but brackets that are not closed yet."""
     closing = "".join(f"\n{_CLOSING[opening]}" for opening, _ in reversed(_unclosed(text)))
     try:
         return not tree.parse(File("", (text + closing).encode()), seconds=MAX_SECONDS / 10).has_error

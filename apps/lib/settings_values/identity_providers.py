@@ -41,7 +41,7 @@ class IdentityProvider:
     second_factors: frozenset[str] = frozenset()
 
     def saw_second_factor(self, claims: Mapping[str, object]) -> bool:
-        """Tell whether the provider asked for a second factor, by the claims of its answer."""
+        """Return whether the provider asked for a second factor, by the claims of its answer."""
         raise NotImplementedError
 
     @classmethod

@@ -36,7 +36,7 @@ class Provider(IdentityProvider):
         return not self.second_factors.isdisjoint(one for one in said if isinstance(one, str))
 
     def is_safe_endpoint(self, url: object) -> bool:
-        """Tell whether requests may go there: HTTPS, or HTTP on this machine if the issuer is there too."""
+        """Return whether requests may go there: HTTPS, or HTTP on this machine if the issuer is there too."""
         return isinstance(url, str) and is_safe(url, loopback=not self.issuer.startswith("https:"))
 
     @classmethod

@@ -9,17 +9,19 @@ from apps.modules.inspection.language.types import ANY, Attribute, Type
 
 
 def accepts(new: Type, old: Type) -> bool:
-    """Tell whether `new` takes every value that `old` takes, with the conversions that clients make."""
+    """Return whether `new` takes every value that `old` takes, with the conversions that clients make."""
     return _accepts(new, old, vague=False)
 
 
 def specifies(new: Type, old: Type) -> bool:
-    """Tell whether `new` takes every value that `old` takes where that says more than `any` or a map's unnamed keys."""
+    """Return whether `new` takes every value that `old` takes where that says more than `any` or a map's unnamed
+    keys.
+    """
     return _accepts(new, old, vague=True)
 
 
 def provides(new: Type, old: Type) -> bool:
-    """Tell whether a value of the type `new` has all that could be read from one of `old`. Nothing converts it."""
+    """Return whether a value of the type `new` has all that could be read from one of `old`. Nothing converts it."""
     if old.name != new.name or len(old.elements) > len(new.elements):
         return False
     return (
@@ -53,7 +55,7 @@ def _default(attribute: Attribute) -> str:
 
 
 def is_vague(kind: Type) -> bool:
-    """Tell whether `any` is a part of it."""
+    """Return whether `any` is a part of it."""
     inside = [*kind.elements, *(one.type for one in kind.attributes.values()), *filter(None, [kind.inner])]
     return kind.name == "any" or any(map(is_vague, inside))
 

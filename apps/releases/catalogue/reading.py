@@ -51,7 +51,7 @@ def release_for(viewer: Viewer, public_id: uuid.UUID) -> Release:
 
 
 def is_named(namespace: Namespace, name: str) -> bool:
-    """Tell whether the namespace has a release of that name, `vpc/aws` or `random`, or ever had one."""
+    """Return whether the namespace has a release of that name, `vpc/aws` or `random`, or ever had one."""
     return Release.objects.filter(namespace=namespace, name__iexact=name).exclude(published_at=None).exists()
 
 

@@ -87,7 +87,7 @@ def remove(release: Release, digest: str, claim: Claim) -> bool:
 
 
 def _is_wanted(release: Release, digest: str, claim: Claim) -> bool:
-    """Tell whether another release is or may be published with the same bytes, after a last check of the claim."""
+    """Return whether another release is or may be published with the same bytes, after a last check of the claim."""
     with transaction.atomic():
         claim.guard()
         return _others(release, digest).filter(state__in=[*WORKING, State.PUBLISHED]).exists()

@@ -79,7 +79,7 @@ def _number_in(file: Path) -> int | None:
 
 
 def is_alive(pid: int) -> bool:
-    """Tell whether the process is there and one of ours: ids are given again."""
+    """Return whether the process is there and one of ours: ids are given again."""
     try:
         os.kill(pid, 0)
         command = Path(f"/proc/{pid}/cmdline")

@@ -103,7 +103,7 @@ def _record_unverified(token: Read, claim: str, why: Exception) -> None:
 
 
 def _is_named(issuer: str) -> bool:
-    """Tell whether any rule names it. The first that does is enough: before the signature, all of them cost too much
+    """Return whether any rule names it. The first that does is enough: before the signature, all of them cost too much
     of what any stranger may ask for.
     """
     if not issuer or len(issuer) > 200 or "\0" in issuer:  # noqa: PLR2004  # the column's width

@@ -30,7 +30,7 @@ class Issuer:
         return f"{self.url.rstrip('/')}/.well-known/openid-configuration"
 
     def may_ask(self, url: object) -> bool:
-        """Tell whether keys may be read there: by HTTPS, or on this machine if the issuer is here as well."""
+        """Return whether keys may be read there: by HTTPS, or on this machine if the issuer is here as well."""
         if not isinstance(url, str) or len(url) > MAX_URL_CHARACTERS:
             return False
         if not url.isascii() or not url.isprintable() or " " in url:
@@ -57,7 +57,7 @@ def issuer_of(vendor: Vendor, given: str, fields: Mapping[str, str]) -> str:
 
 
 def is_allowed(vendor: Vendor, issuer: str, fields: Mapping[str, str]) -> bool:
-    """Tell whether a rule's issuer is still allowed: operators may have taken it off the list."""
+    """Return whether a rule's issuer is still allowed: operators may have taken it off the list."""
     return issuer in settings.TRUSTED_ISSUERS or bool(vendor.issuer and issuer == vendor.issuer.format(**fields))
 
 

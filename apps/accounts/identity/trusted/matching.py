@@ -86,7 +86,7 @@ def pins_in(vendor: Vendor, fields: Fields, claims: Claims) -> dict[str, str]:
 
 
 def is_near(vendor: Vendor, fields: Fields, claims: Claims) -> bool:
-    """Tell whether the token is meant for the rule, so that its owner sees why it was refused: by what names the
+    """Return whether the token is meant for the rule, so that its owner sees why it was refused: by what names the
     repository, or by one exact claim.
     """
     if not vendor.fields:
