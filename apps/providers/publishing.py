@@ -232,9 +232,7 @@ def store_sums(work: Work) -> None:
 
 
 def read_docs(work: Work) -> None:
-    """Render the docs for the pages. Reads packages by ranges of the stored blobs; their contents refuse nothing any
-    more.
-    """
+    """Render the docs for the pages from ranges of the stored packages, whose contents no longer refuse the release."""
     found = work.findings
     found.pages = docs.read(work.release, found.texts, found.inspected)
 

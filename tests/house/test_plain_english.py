@@ -1,4 +1,7 @@
-"""People read plain English: docs/maintain/style.md lists the phrases that we do not write, and what to write."""
+"""People read plain English: docs/maintain/style.md lists the phrases that we do not write, and what to write.
+
+Docstrings avoid the worst of them, and begin with what a thing is or does.
+"""
 
 import ast
 import re
@@ -11,6 +14,17 @@ from tests.rows import for_each_row
 STYLE = sources.CHECKOUT / "docs" / "maintain" / "style.md"
 ROW = re.compile(r"^\| (?P<phrases>[^|]+) \| [^|]+ \|$", re.MULTILINE)
 SPEECH = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+# A docstring says what a thing is ("The …") or does ("Return", "Move"), in place of a clause about it.
+NO_FIRST_WORD = re.compile(r"(?:What|Whether|Where|As|How|Who|Which)\b")
+# Other texts in three quotes have something before them on their line, and are passed over. Parsing takes ten times as
+# long.
+TRIPLE_QUOTED = re.compile(r'(?P<is_doc>^ *r?)?"""(?P<text>.*?)"""', re.MULTILINE | re.DOTALL)
+CONSTANT = re.compile(r"\b[A-Z_]{2,}\b")
+# Of the phrases, those that no docstring has either: name who acts.
+NOT_IN_DOCSTRINGS = (
+    *("nobody", "anybody", "somebody", "everybody", "whoever"),
+    *("goes on", "go on", "going on", "went on", "any more", "anew", "all the same", "but for"),
+)
 # What is between these marks is wire text: a code, a value, a command.
 INLINE_CODE = re.compile(r"(?<!`)`[^`\n]+`(?!`)")
 TEMPLATE_COMMENT = re.compile(r"{#.*?#}|{% comment %}.*?{% endcomment %}", re.DOTALL)
@@ -36,6 +50,9 @@ def pattern_of(phrase: str) -> str:
 
 # In lower case, as the texts are made: ignoring the case would take three times as long.
 OLD = re.compile(rf"\b(?:{'|'.join(map(pattern_of, phrases()))})\b")
+
+
+QUIRK = re.compile(rf"\b(?:{'|'.join(map(pattern_of, NOT_IN_DOCSTRINGS))})\b")
 
 
 def blanked(text: str, unseen: re.Pattern[str]) -> str:
@@ -106,6 +123,50 @@ def test_people_read_none_of_the_old_phrases():
     assert found + old_phrases("CHANGELOG.md", changelog) == []
 
 
+def faults_of_docstrings(name: str, source: str) -> list[str]:
+    found = []
+    for docstring in TRIPLE_QUOTED.finditer(source):
+        if docstring["is_doc"] is None:
+            continue
+        text, line = docstring["text"], 1 + source.count("\n", 0, docstring.start())
+        if first := NO_FIRST_WORD.match(text):
+            found.append(f"{name}:{line}: begins with {first[0]}")
+        # A name in capitals is a constant.
+        lowered = CONSTANT.sub("", blanked(text, INLINE_CODE)).lower()
+        found += [f"{name}:{line}: {' '.join(one[0].split())}" for one in QUIRK.finditer(lowered)]
+    return found
+
+
+def test_docstrings_begin_with_what_a_thing_is_or_does():
+    paths = sources.python_files("apps", "registry_site", "bin", "bench")
+    found = [
+        hit
+        for path in paths
+        if "migrations" not in path.parts  # a landed one never changes
+        for hit in faults_of_docstrings(sources.name_of(path), sources.text_of(path))
+    ]
+    assert found == []
+
+
+@for_each_row(
+    ("text", "fault"),
+    [
+        ("Whether it may.", "begins with Whether"),
+        ("As in SQL, a list.", "begins with As"),
+        ("Return it for somebody who asks.", "somebody"),
+        ("Return it.\n\nThe caller goes\non.", "goes on"),
+    ],
+)
+def test_a_fault_of_a_docstring_is_found_on_its_line(text, fault):
+    source = f'class A:\n    """{text}"""\n\n    """Right."""\n'
+    assert faults_of_docstrings("a.py", source) == [f"a.py:2: {fault}"]
+
+
+@for_each_row("text", ["The asker, or NOBODY.", "A row of `whoever`.", "Assert it.", "Whose"])
+def test_a_right_docstring_has_no_fault(text):
+    assert faults_of_docstrings("a.py", f'def f():\n    """{text}"""\n    x = """\nnobody\n"""\n') == []
+
+
 @for_each_row(
     ("name", "text"),
     [
@@ -138,7 +199,7 @@ def test_what_no_person_reads_may_say_anything(name, text):
 
 
 def test_the_table_has_the_phrases():
-    assert {"nobody", "mend…", "is no"} < set(phrases())
+    assert {"nobody", "mend…", "is no", *NOT_IN_DOCSTRINGS} < set(phrases())
 
 
 def test_only_the_topmost_section_of_the_changelog_counts():
