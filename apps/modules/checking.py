@@ -318,9 +318,7 @@ class Upload:
 
 @dataclass(slots=True)
 class Examined:
-    """The content that is published if the `questions` are answered. `archive_key`: the repacked zip, staged, or
-    empty.
-    """
+    """The content to publish if the `questions` are answered. `archive_key`: the repacked zip, staged, or empty."""
 
     listing: sandboxed.Listing
     inspected: extraction.Inspected

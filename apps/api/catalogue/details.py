@@ -136,7 +136,7 @@ class StateMigration(Shape):
 
 
 class PlanError(Shape):
-    """A fault of a module that clients load and can never plan."""
+    """What clients load and can never plan."""
 
     file = CharField()
     line = IntegerField()

@@ -52,7 +52,7 @@ class PolicyInput(serializers.Serializer[Any]):
 
 
 class DryRunInput(serializers.Serializer[Any]):
-    """A proposed policy; what is left out stays as it is."""
+    """What is left out stays as it is."""
 
     rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=policies.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
