@@ -23,7 +23,7 @@ from django.utils import timezone
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.addresses import ProviderAddress, canonical, hosted_provider
 from apps.lib.errors import NotFound, existing
 from apps.providers.joined_platforms import Joined, split
@@ -382,11 +382,11 @@ def _with_keys(packages: QuerySet[Package]) -> Any:
     return rows.filter(Q(signer=F("version__key")) | usable | Exists(former)).order_by("-signer_added_at", "-signer")
 
 
-_LISTED = Statement(
+_LISTED = CompiledQuery(
     lambda: _rows_of(ProviderVersion.objects.published().filter(provider__namespace=_NAMESPACE, provider__type=_TYPE))
 )
-_PACKAGES = Statement(_packages)
-_ALL_WITH_KEYS = Statement(lambda: _with_keys(_packages()))
-_ONE_WITH_KEYS = Statement(
+_PACKAGES = CompiledQuery(_packages)
+_ALL_WITH_KEYS = CompiledQuery(lambda: _with_keys(_packages()))
+_ONE_WITH_KEYS = CompiledQuery(
     lambda: _with_keys(_packages().filter(os=Slot("os", CharField()), arch=Slot("arch", CharField())))
 )

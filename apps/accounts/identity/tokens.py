@@ -19,7 +19,7 @@ from apps.accounts.access.people_only import refuse_token
 from apps.accounts.models import ApiToken, Namespace, Scope, User
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, existing
 from apps.lib.text.redaction import redact
 
@@ -37,7 +37,7 @@ _SHAPE = re.compile(TOKEN_PATTERN, re.ASCII)
 _RANDOM_LENGTH = 36
 _CHECK_LENGTH = 6
 _START_LENGTH = len("lrd_u_") + 4
-_BY_DIGEST = Statement(lambda: ApiToken.objects.select_related("user").filter(digest=Slot("digest", CharField())))
+_BY_DIGEST = CompiledQuery(lambda: ApiToken.objects.select_related("user").filter(digest=Slot("digest", CharField())))
 _ONLY_NAME = re.compile(r"[A-Za-z0-9]+(?:[-_][A-Za-z0-9]+)*(?:/[a-z0-9]+)?", re.ASCII)
 
 

@@ -3,7 +3,7 @@
 from django.db.models import BigIntegerField, BinaryField, CharField, QuerySet
 
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.mirrored import HostedProvider
 
 # What deciding and answering read; whoever fetches something loads the rest.
@@ -40,20 +40,20 @@ def _packages() -> QuerySet[UpstreamPackage]:
     )
 
 
-_UPSTREAM = Statement(lambda: Upstream.objects.filter(host=_HOST, is_enabled=True).only(*_OF_UPSTREAM))
-_VERSION = Statement(
+_UPSTREAM = CompiledQuery(lambda: Upstream.objects.filter(host=_HOST, is_enabled=True).only(*_OF_UPSTREAM))
+_VERSION = CompiledQuery(
     lambda: (
         UpstreamVersion.objects.filter(provider=Slot("provider", BigIntegerField()))
         .filter(sort_key=Slot("sort_key", BinaryField()))
         .defer("sums", "signature")
     )
 )
-_PACKAGE = Statement(
+_PACKAGE = CompiledQuery(
     lambda: _packages().filter(
         version__sort_key=Slot("sort_key", BinaryField()), filename=Slot("filename", CharField())
     )
 )
-_WITH_DIGEST = Statement(
+_WITH_DIGEST = CompiledQuery(
     lambda: _packages().filter(digest=Slot("digest", CharField())).order_by("-version__is_listed", "pk")
 )
 

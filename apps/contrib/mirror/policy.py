@@ -20,7 +20,7 @@ from apps.contrib.mirror.advisories import Advisory
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion, Verdict
 from apps.contrib.mirror.rows import Effect, PolicyException, PolicyRule
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.constraints import Constraint
 from apps.lib.versions import Version
@@ -297,10 +297,10 @@ def _exception_of(version: UpstreamVersion, now: datetime) -> PolicyException | 
 
 
 # Each download asks for these.
-_RULES = Statement(
+_RULES = CompiledQuery(
     lambda: PolicyRule.objects.filter(upstream=Slot("upstream", BigIntegerField())).order_by("position", "pk")
 )
-_EXCEPTIONS = Statement(
+_EXCEPTIONS = CompiledQuery(
     lambda: PolicyException.objects.filter(
         version=Slot("version", BigIntegerField()), withdrawn_at=None, expires_at__gt=Slot("now", DateTimeField())
     ).order_by("-expires_at", "-pk")

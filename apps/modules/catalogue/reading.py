@@ -8,7 +8,7 @@ from django.db.models import BigIntegerField, BinaryField, CharField, Q
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import Misspelled, NotFound, existing
@@ -18,7 +18,7 @@ from apps.releases.catalogue.reading import no_version, sort_key_of
 from apps.releases.cooldown import require_visible, shown
 from apps.releases.models import Kind, Release, SearchDoc
 
-_LISTED = Statement(
+_LISTED = CompiledQuery(
     lambda: (
         ModuleVersion.objects.published()
         .filter(
@@ -31,7 +31,7 @@ _LISTED = Statement(
         .values_list("release__version", "release__published_at", "release__visible_at", "module__source_url")
     )
 )
-_PUBLISHED = Statement(
+_PUBLISHED = CompiledQuery(
     lambda: Release.objects.published().filter(
         kind=Kind.MODULE,
         namespace=Slot("namespace", BigIntegerField()),

@@ -6,7 +6,7 @@ import pytest
 from django.db.models import BigIntegerField, BinaryField, CharField, DateTimeField, F
 
 from apps.accounts.models import ApiToken
-from apps.jobs.statements import Slot, Statement
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.releases.models import Release
 
@@ -25,7 +25,7 @@ def test_the_rows_are_those_of_the_query_set(releases, django_assert_num_queries
         found = Release.objects.select_related("namespace", "created_by").annotate(spelled=F("namespace__name"))
         return found.filter(sort_key=sort_key, created_at__gt=at, namespace=number, name=name).order_by("pk")
 
-    statement = Statement(
+    statement = CompiledQuery(
         lambda: rows(
             Slot("sort_key", BinaryField()),
             Slot("at", DateTimeField()),
@@ -50,12 +50,12 @@ def test_columns_are_converted_as_the_query_set_converts_them(releases):
     def rows(name):
         return Release.objects.filter(name=name).order_by("-sort_key").values_list("version", "created_at", "notes")
 
-    statement = Statement(lambda: rows(Slot("name", CharField())))
+    statement = CompiledQuery(lambda: rows(Slot("name", CharField())))
     assert statement(name="vpc/aws") == list(rows("vpc/aws"))
     assert statement(name="none/aws") == []
 
 
 def test_a_value_that_is_missing_is_an_error(db):
-    statement = Statement(lambda: ApiToken.objects.filter(digest=Slot("digest", CharField())))
+    statement = CompiledQuery(lambda: ApiToken.objects.filter(digest=Slot("digest", CharField())))
     with pytest.raises(KeyError):
         statement(other="x")

@@ -13,7 +13,7 @@ _DATABASE = "default"
 
 
 class Slot(Expression):
-    """The place of a value in a `Statement`, in the form that this field has in the database."""
+    """The place of a value in a `CompiledQuery`, in the form that this field has in the database."""
 
     allowed_default = False
 
@@ -28,7 +28,7 @@ class Slot(Expression):
         return []
 
 
-class Statement(Generic[R]):
+class CompiledQuery(Generic[R]):
     """The rows of the query set that `build` returns, each time with other values in its slots.
 
     The query set must be the same each time, and nothing but slots may differ between two executions: times, settings
@@ -58,7 +58,7 @@ class Statement(Generic[R]):
         asked = SimpleNamespace(
             query=query, db=_DATABASE, _fields=rows._fields, _known_related_objects={}, model=rows.model
         )
-        return list(rows._iterable_class(asked))  # noqa: SLF001  # tests/jobs/test_statements.py compares the rows
+        return list(rows._iterable_class(asked))  # noqa: SLF001  # tests/jobs/test_compiled_queries.py compares the rows
 
     def _write(self) -> tuple[Any, Any, str, tuple[Any, ...]]:
         rows: Any = self._build()
