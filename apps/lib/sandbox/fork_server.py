@@ -17,7 +17,7 @@ import socket
 from typing import Any
 
 from apps.lib.sandbox import child
-from apps.lib.sandbox.powers import seal
+from apps.lib.sandbox.powers import drop_privileges
 
 LENGTH_BYTES = STATUS_BYTES = 4
 MAX_DESCRIPTORS = 4
@@ -121,6 +121,6 @@ def _become_child(orders: dict[str, Any], descriptors: list[int]) -> None:
 
 
 def main(orders: dict[str, Any]) -> None:
-    seal()
+    drop_privileges()
     with socket.socket(fileno=orders["control"]) as control:
         ForkServer(control).run()

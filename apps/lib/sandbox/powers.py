@@ -36,7 +36,7 @@ def die_with_parent(parent: int, by: signal.Signals = signal.SIGKILL) -> None:
         os._exit(1)
 
 
-def seal() -> None:
+def drop_privileges() -> None:
     """For the process that children are forked from: it gains no rights by starting a program, and leaves no core."""
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)

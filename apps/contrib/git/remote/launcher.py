@@ -9,7 +9,7 @@ import signal
 from typing import Any
 
 from apps.contrib.git.remote import landlock
-from apps.lib.sandbox.powers import die_with_parent, lower, seal
+from apps.lib.sandbox.powers import die_with_parent, drop_privileges, lower
 
 # What git, ssh, curl and the C library read. Not all of /etc and /var: Larder's own settings may be there.
 READABLE = (
@@ -57,7 +57,7 @@ def main(orders: dict[str, Any]) -> None:
 
 
 def _become(orders: dict[str, Any]) -> None:
-    seal()
+    drop_privileges()
     # Not RLIMIT_NPROC: it counts all processes of the user, and git and ssh need some.
     lower(resource.RLIMIT_AS, orders["memory_bytes"])
     lower(resource.RLIMIT_CPU, orders["cpu_seconds"], slack=1)
