@@ -24,7 +24,7 @@ from django.utils import timezone
 from apps.blobs import backends
 from apps.blobs.care import copies
 from apps.lib.errors import RegistryError
-from apps.signing import envelopes
+from apps.signing import file_encryption
 from registry_site.operations import authenticity, backup
 from registry_site.operations.backup import MANIFEST, Manifest, Opened, Say, Unusable
 from registry_site.startup import bootstrap
@@ -63,14 +63,14 @@ class Pruned:
 
 
 def write(*, with_blobs: bool, is_fresh: bool, say: Say) -> tuple[str, Manifest]:
-    """Write a backup and return its name. Raises Unusable, StoreFailed, BadEnvelope, StorageUnavailable, Unequal.
+    """Write a backup and return its name. Raises Unusable, StoreFailed, EncryptionFailed, StorageUnavailable, Unequal.
 
     `is_fresh`: send every blob, also those that the store has.
     """
     with ExitStack() as stack:
         keys = None
         if settings.BACKUP_RECIPIENT_FILE:
-            keys = stack.enter_context(envelopes.recipients(Path(settings.BACKUP_RECIPIENT_FILE)))
+            keys = stack.enter_context(file_encryption.recipients(Path(settings.BACKUP_RECIPIENT_FILE)))
         else:
             say("Not encrypted: LARDER_BACKUP_RECIPIENT_FILE is not set.")
         _sweep()
@@ -105,7 +105,7 @@ def _new_name() -> str:
 
 
 class _Writing:
-    def __init__(self, scratch: Path, keys: envelopes.Recipients | None, known: set[str], say: Say) -> None:
+    def __init__(self, scratch: Path, keys: file_encryption.Recipients | None, known: set[str], say: Say) -> None:
         self.scratch, self.keys, self.known, self.say = scratch, keys, known, say
         self.name = _new_name()
         self.suffix = SEALED if keys else ""
@@ -220,7 +220,7 @@ def fetched(name: str, private_key: Path | None, *, may_be_plain: bool, say: Say
     """Yield a temporary folder with all of a backup but its blobs, and what opens these one by one.
 
     `may_be_plain`: accept one that is not encrypted where LARDER_BACKUP_RECIPIENT_FILE is set. Raises Unusable,
-    StoreFailed, BadEnvelope.
+    StoreFailed, EncryptionFailed.
     """
     known = names()
     if name == NEWEST and known:
@@ -237,7 +237,7 @@ def fetched(name: str, private_key: Path | None, *, may_be_plain: bool, say: Say
     say(f"{name}{', encrypted' if is_sealed else ''}")
     with (
         tempfile.TemporaryDirectory(prefix="larder-restore-") as temporary,
-        envelopes.private_keys(private_key) if is_sealed else nullcontext() as keys,
+        file_encryption.private_keys(private_key) if is_sealed else nullcontext() as keys,
     ):
         scratch = Path(temporary)
         folder = scratch / name
@@ -258,7 +258,7 @@ def fetched(name: str, private_key: Path | None, *, may_be_plain: bool, say: Say
         yield folder, opened
 
 
-def _fetch(key: str, target: Path, keys: envelopes.PrivateKeys | None) -> None:
+def _fetch(key: str, target: Path, keys: file_encryption.PrivateKeys | None) -> None:
     source = target.with_name(f"{target.name}{SEALED}") if keys else target
     try:
         with source.open("wb") as out, _of_store():

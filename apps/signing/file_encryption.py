@@ -20,7 +20,7 @@ BYTES_PER_SECOND, SECONDS = 2_000_000, 300
 EXPORT = "Export the public key again: gpg --armor --export FINGERPRINT"
 
 
-class BadEnvelope(RegistryError):
+class EncryptionFailed(RegistryError):
     """Nothing can be encrypted to these keys, or decrypted with them."""
 
 
@@ -37,10 +37,10 @@ class Recipients:
         return hashlib.sha256(" ".join(self.fingerprints).encode()).hexdigest()[:16]
 
     def encrypt(self, source: Path, target: Path) -> None:
-        """Raises BadEnvelope."""
+        """Raises EncryptionFailed."""
         keys = [word for one in self.fingerprints for word in ("--recipient", one)]
         if reason := _gpg(self.home, source, target, "--no-autostart", *ENCRYPT, *keys, "--encrypt"):
-            raise BadEnvelope(
+            raise EncryptionFailed(
                 f"gpg cannot encrypt to the keys of {self.file}: {reason}.",
                 hint=f"Expected keys that can encrypt and have not expired. {EXPORT}",
             )
@@ -48,15 +48,15 @@ class Recipients:
 
 @contextmanager
 def recipients(file: Path) -> Iterator[Recipients]:
-    """Raises BadEnvelope."""
+    """Raises EncryptionFailed."""
     with gnupg_home.home() as home:
         imported = Gpg(home).import_keys(_read(file))
         if imported.sec_read:
-            raise BadEnvelope(
+            raise EncryptionFailed(
                 f"{file} has a private key: expected public keys alone.", hint=f"Take it off this host. {EXPORT}"
             )
         if not imported.fingerprints:
-            raise BadEnvelope(f"{file} has no public key that gpg can read.", hint=EXPORT)
+            raise EncryptionFailed(f"{file} has no public key that gpg can read.", hint=EXPORT)
         yield Recipients(file, home, sorted(set(imported.fingerprints)))
 
 
@@ -65,9 +65,9 @@ class PrivateKeys:
     home: Path | None
 
     def decrypt(self, source: Path, target: Path) -> None:
-        """Raises BadEnvelope; then `target` is not to be used."""
+        """Raises EncryptionFailed; then `target` is not to be used."""
         if reason := _gpg(self.home, source, target, "--decrypt"):
-            raise BadEnvelope(
+            raise EncryptionFailed(
                 f"gpg cannot decrypt {source.name}: {reason}.",
                 hint="Name the file with an operator's private key: --private-key FILE",
             )
@@ -75,14 +75,16 @@ class PrivateKeys:
 
 @contextmanager
 def private_keys(file: Path | None) -> Iterator[PrivateKeys]:
-    """Use the private keys of a file, or those of gpg's usual home, which asks for passphrases. Raises BadEnvelope."""
+    """Use the private keys of a file, or those of gpg's usual home, which asks for passphrases. Raises
+    EncryptionFailed.
+    """
     if file is None:
         yield PrivateKeys(None)
         return
     with gnupg_home.home(private=True) as home:
         imported = Gpg(home, private=True).import_keys(_read(file))
         if not imported.sec_read:
-            raise BadEnvelope(
+            raise EncryptionFailed(
                 f"{file} has no private key that gpg can read.",
                 hint="Export it: gpg --armor --export-secret-keys FINGERPRINT",
             )
@@ -93,7 +95,9 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise BadEnvelope(f"{file} cannot be read: {error.strerror}.", hint="Check its name and its mode.") from None
+        raise EncryptionFailed(
+            f"{file} cannot be read: {error.strerror}.", hint="Check its name and its mode."
+        ) from None
 
 
 def _gpg(home: Path | None, source: Path, target: Path, *words: str) -> str:
