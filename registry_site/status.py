@@ -26,7 +26,7 @@ from apps.portal.frame.negotiation import wants_json
 from apps.room import Part, all_of, rooms
 from apps.signing import fingerprints
 from registry_site.front.front import front
-from registry_site.server import health
+from registry_site.server import probes
 
 # Without these hardly anything works. Without the others uploads wait, or limits are counted alone.
 NEEDED = ("database", "storage")
@@ -52,7 +52,7 @@ PARTS = {
 @login_not_required
 @require_safe
 def status(request: HttpRequest) -> HttpResponse:
-    states = health.checks.states()
+    states = probes.checks.states()
     up = {name: states[name] == "ok" for name in PARTS if name in states}
     # A worker has asked it: this process must not (D12).
     kek = fingerprints.kek_place() if up["database"] else None
@@ -97,7 +97,7 @@ def status(request: HttpRequest) -> HttpResponse:
 
 
 def _overall(up: dict[str, bool]) -> str:
-    if health.is_stopping():
+    if probes.is_stopping():
         return "stopping"
     if not all(up[name] for name in NEEDED):
         return "down"
@@ -112,7 +112,7 @@ def _queue() -> dict[str, Any]:
         "running": numbers.get(State.RUNNING, 0),
         "failed": numbers.get(State.FAILED, 0),
         "oldest_waiting_since": Job.objects.awaited().waiting_since(),
-        "workers": heartbeats.since(health.HEARTBEAT_MAX_AGE).count(),
+        "workers": heartbeats.since(probes.HEARTBEAT_MAX_AGE).count(),
     }
 
 

@@ -7,13 +7,13 @@ from apps.lib.addresses import Segment
 from apps.room import rooms
 from registry_site import status
 from registry_site.monitoring import page as metrics_page
-from registry_site.server import health
+from registry_site.server import probes
 
 register_converter(Segment, "segment")
 
 urlpatterns = [
-    path("healthz", health.healthz, name="healthz"),
-    path("readyz", health.readyz, name="readyz"),
+    path("healthz", probes.healthz, name="healthz"),
+    path("readyz", probes.readyz, name="readyz"),
     path("metrics", metrics_page.metrics, name="metrics"),
     path("status", status.status, name="status"),
     path("", include("apps.protocol.urls", namespace="protocol")),

@@ -16,7 +16,7 @@ from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
 from apps.lib.process import outside
 from apps.releases.models import Release
 from apps.signing import vault
-from registry_site.server.health import checks
+from registry_site.server.probes import checks
 from tests import shelves
 from tests.sessions import sign_in
 

@@ -26,7 +26,7 @@ from apps.releases.models import State as ReleaseState
 from apps.room import rooms
 from apps.signing import keys
 from apps.signing.models import SigningKey
-from registry_site.server import health
+from registry_site.server import probes
 
 # A job that waits longer has no worker, or too few.
 LONG_WAIT = timedelta(minutes=5)
@@ -102,7 +102,7 @@ def _problems() -> QuerySet[Blob]:
 
 
 def _workers() -> tuple[str, bool]:
-    count = bounded_count(heartbeats.since(health.HEARTBEAT_MAX_AGE))
+    count = bounded_count(heartbeats.since(probes.HEARTBEAT_MAX_AGE))
     return str(count), count == 0
 
 
@@ -127,7 +127,7 @@ def _oldest_first(state: JobState) -> str:
 
 
 def _storage() -> tuple[str, bool]:
-    state = health.checks.states()["storage"]
+    state = probes.checks.states()["storage"]
     if state != "ok":
         return "away", True
     free = store.free_bytes()

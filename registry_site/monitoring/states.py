@@ -34,7 +34,7 @@ from apps.signing.models import SigningKey
 from registry_site.celery import app
 from registry_site.front.front import front
 from registry_site.monitoring import process  # noqa: F401  # registers what it tells
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.startup import certificates
 
 
@@ -73,7 +73,7 @@ def build(**more: str) -> Metric:
 
 
 def families() -> Iterator[Metric]:
-    parts = health.checks.states()
+    parts = probes.checks.states()
     up = GaugeMetricFamily("larder_part_up", "1 if the part answers.", labels=["part"])
     for name, state in parts.items():
         up.add_metric([name], float(state == "ok"))
@@ -153,7 +153,7 @@ def _queue() -> Iterator[Metric]:
 
 
 def _workers() -> Iterator[Metric]:
-    found = list(heartbeats.since(health.HEARTBEAT_MAX_AGE).values_list("queues", flat=True))
+    found = list(heartbeats.since(probes.HEARTBEAT_MAX_AGE).values_list("queues", flat=True))
     yield GaugeMetricFamily("larder_workers", "Workers that reported recently.", len(found))
     each = GaugeMetricFamily("larder_queue_workers", "Workers that reported recently, by queue.", labels=["queue"])
     for queue in queues.needed():

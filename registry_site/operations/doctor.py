@@ -35,7 +35,7 @@ from registry_site import wiring
 from registry_site.backends import redis_cache
 from registry_site.operations import examining, last_known
 from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.startup import certificates, schema
 from registry_site.startup.bootstrap import CannotStartError
 
@@ -79,9 +79,9 @@ def versions() -> Iterator[Finding]:
 
 
 def database() -> Iterator[Finding]:
-    health.check_database()  # connects
+    probes.check_database()  # connects
     began = time.perf_counter()
-    health.check_database()
+    probes.check_database()
     seconds = time.perf_counter() - began
     version = ".".join(str(number) for number in connection.get_database_version())
     found = f"{connection.display_name} {version}, answers in {seconds * 1000:.1f} ms"
@@ -118,7 +118,7 @@ def _room(place: str, free: int) -> Finding:
 
 
 def broker() -> Iterator[Finding]:
-    health.check_broker()
+    probes.check_broker()
     yield Finding("broker", OK, f"answers ({urlsplit(settings.BROKER_URL).scheme})")
 
 
@@ -131,7 +131,7 @@ def shared_cache() -> Iterator[Finding]:
 
 
 def workers() -> Iterator[Finding]:
-    health.check_worker()
+    probes.check_worker()
     yield Finding("worker and beat", OK, "workers of each queue and beat reported recently")
     since = Job.objects.awaited().waiting_since()
     if since is not None and timezone.now() - since > LONG_WAIT:

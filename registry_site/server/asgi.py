@@ -46,7 +46,7 @@ from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.oci import TOKEN
 from registry_site.front.table import Origin, Question, question_of
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
 from registry_site.server.documents import NOSNIFF, send_document
 from registry_site.server.environ import environ_of
@@ -151,9 +151,9 @@ class Application:
 
     async def _handle(self, scope: HTTPScope, receive: Receive, send: Send) -> None:
         if scope["method"] in ("GET", "HEAD") and scope["path"] == "/healthz":
-            await send_document(send, scope, HTTPStatus.OK, health.ALIVE)
+            await send_document(send, scope, HTTPStatus.OK, probes.ALIVE)
         elif scope["method"] in ("GET", "HEAD") and scope["path"] == "/readyz":
-            status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, health.readiness)
+            status, document = await asyncio.get_running_loop().run_in_executor(self.readiness_thread, probes.readiness)
             await send_document(send, scope, status, document)
         else:
             question = question_of(scope)
@@ -358,7 +358,7 @@ def untold(method: str, path: str) -> Answer:
 
 
 # The parent process sends it before it stops this one: see serving.py.
-signal.signal(signal.SIGUSR1, lambda *_: health.stopping.set())
+signal.signal(signal.SIGUSR1, lambda *_: probes.stopping.set())
 sys.setswitchinterval(SWITCH_SECONDS)
 connections.watch()
 outside.watch()

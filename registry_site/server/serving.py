@@ -34,7 +34,7 @@ from registry_site.backends.beat_schedule import Scheduler
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.server.pulse import Pulse
 from registry_site.server.watchdog import EVERY as LOOK_EVERY
 from registry_site.server.watchdog import MAX_LOOKS_ASLEEP, Broker, Watchdog
@@ -85,7 +85,7 @@ def web() -> None:
     """Serve HTTP until SIGTERM or SIGINT."""
     files = tls_files()
     with contextlib.suppress(OSError):  # a full or read-only disk: serve without `manage.py drain`
-        health.DRAINING.unlink(missing_ok=True)
+        probes.DRAINING.unlink(missing_ok=True)
         (settings.DATA_DIR / PID_FILE).write_text(str(os.getpid()))
     # Its workers are forks, which must not share database connections.
     give_up_connections()

@@ -12,7 +12,7 @@ from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
-from registry_site.server import health
+from registry_site.server import probes
 from tests.admin import rows
 from tests.admin.releases import provider_rows
 
@@ -104,7 +104,7 @@ def test_the_storage_tile_says_how_much_is_free_or_that_it_is_away(operator_clie
     assert tile["count"].endswith(" free")
     assert "Storage in use" in operator_client.get(tile["url"]).text
 
-    monkeypatch.setattr(health.checks, "states", lambda: {"storage": "StorageUnavailable"})
+    monkeypatch.setattr(probes.checks, "states", lambda: {"storage": "StorageUnavailable"})
     assert (tiles(operator_client)["Storage"]["count"], tiles(operator_client)["Storage"]["is_alarm"]) == ("away", True)
 
 

@@ -20,7 +20,7 @@ from apps.lib.process import metrics
 from apps.portal.help import manual
 from registry_site.front.front import front
 from registry_site.monitoring.clients import clients
-from registry_site.server import health, threads
+from registry_site.server import probes, threads
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.startup import certificates
 from tests import rooms
@@ -52,7 +52,7 @@ ADDED = {"instance", "job"}
 @pytest.fixture
 def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     """/metrics of a Larder that has counted everything once, and in which everything expires."""
-    monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
+    monkeypatch.setattr(probes.checks, "states", lambda: dict.fromkeys(probes.PARTS, "ok"))
     monkeypatch.setitem(front.table.answers, ("protocol:discovery", 200), 1)
     monkeypatch.setitem(front.stale.answers, "protocol:discovery", 1)
     for metric in metrics.registry._collector_to_names:

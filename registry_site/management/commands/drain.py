@@ -12,7 +12,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.server.serving import PID_FILE
 from registry_site.startup import bootstrap
 
@@ -38,16 +38,16 @@ class Command(BaseCommand):
                 f"{settings.DATA_DIR} does not exist: set LARDER_DATA_DIR to the value that the processes use."
             )
         if undo:
-            health.DRAINING.unlink(missing_ok=True)
+            probes.DRAINING.unlink(missing_ok=True)
             self.stdout.write("/readyz answers as usual again.")
             return
-        health.DRAINING.touch(mode=0o600)
+        probes.DRAINING.touch(mode=0o600)
         self.stdout.write("/readyz answers 503; all other requests are served as before.")
         if not stop:
             return
         pid = running()
         if pid is None:
-            health.DRAINING.unlink()
+            probes.DRAINING.unlink()
             raise CommandError(f"No web process runs on {settings.DATA_DIR}.")
         time.sleep(seconds)
         os.kill(pid, signal.SIGTERM)
@@ -56,7 +56,7 @@ class Command(BaseCommand):
             if time.monotonic() > deadline:
                 raise CommandError(f"Process {pid} has not ended yet.")
             time.sleep(TICK)
-        health.DRAINING.unlink(missing_ok=True)
+        probes.DRAINING.unlink(missing_ok=True)
         self.stdout.write(f"Process {pid} has ended.")
 
 

@@ -7,7 +7,7 @@ from django.core.management.base import CommandError
 from apps.jobs import heartbeats
 from registry_site.management.commands.backup import Command as Backup
 from registry_site.operations import backup
-from registry_site.server.health import HEARTBEAT_MAX_AGE
+from registry_site.server.probes import HEARTBEAT_MAX_AGE
 from registry_site.startup.bootstrap import CannotStartError
 
 

@@ -17,7 +17,7 @@ from django.urls import reverse
 from apps.lib.settings_values.rates import Rate
 from registry_site.backends import redis_cache as ours
 from registry_site.backends.cache import MemoryCounters
-from registry_site.server import health
+from registry_site.server import probes
 from tests.postgres import free_port
 from tests.site.commands import manage
 from tests.site.processes import eventually
@@ -82,7 +82,7 @@ def test_people_sign_in_and_who_guesses_is_slowed_down(request, settings, bob, s
     assert said[-1].json()["errors"][0]["code"] == "TOOMANYREQUESTS"
     assert time.monotonic() - began < PATIENCE
 
-    found = health.state_of(partial(ours.require, settings.CACHES["default"]["LOCATION"]))
+    found = probes.state_of(partial(ours.require, settings.CACHES["default"]["LOCATION"]))
     assert found in ("ConnectionError", "TimeoutError"), "the part that is down"
 
 

@@ -18,7 +18,7 @@ from apps.jobs.models import Job, State
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.process import metrics
 from registry_site.monitoring import sharing
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.server.forwarded import DIRECT_PEER, decide
 from tests.rows import for_each_row
 
@@ -28,8 +28,8 @@ TOKEN = "0123456789abcdef0123456789abcdef"
 @pytest.fixture(autouse=True)
 def all_up(monkeypatch):
     """Without the checks' own threads: what they find is for test_health."""
-    states = dict.fromkeys(health.PARTS, "ok")
-    monkeypatch.setattr(health.checks, "states", lambda: states)
+    states = dict.fromkeys(probes.PARTS, "ok")
+    monkeypatch.setattr(probes.checks, "states", lambda: states)
     return states
 
 

@@ -25,7 +25,7 @@ from registry_site.backends.beat_schedule import Scheduler
 from registry_site.celery import app
 from registry_site.monitoring import clients, process
 from registry_site.operations import backup
-from registry_site.server import health, threads
+from registry_site.server import probes, threads
 from registry_site.server.forwarded import DIRECT_PEER
 from registry_site.server.threads import CountedThreads
 from tests.site.monitoring.test_metrics import samples_of
@@ -33,7 +33,7 @@ from tests.site.monitoring.test_metrics import samples_of
 
 @pytest.fixture(autouse=True)
 def all_up(monkeypatch):
-    monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
+    monkeypatch.setattr(probes.checks, "states", lambda: dict.fromkeys(probes.PARTS, "ok"))
 
 
 def metrics():

@@ -8,14 +8,14 @@ import pytest
 from django.conf import settings
 from django.core.management import CommandError, call_command
 
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.server.serving import PID_FILE
 
 
 @pytest.fixture(autouse=True)
 def as_before():
     yield
-    health.DRAINING.unlink(missing_ok=True)
+    probes.DRAINING.unlink(missing_ok=True)
     (settings.DATA_DIR / PID_FILE).unlink(missing_ok=True)
 
 
@@ -44,7 +44,7 @@ def test_it_stops_the_web_process_of_this_data_folder_and_no_other():
         reaper.wait()
         call_command("drain", "--stop", "--seconds", "0", stdout=out)
         assert f"Process {web.pid} has ended." in out.getvalue()
-        assert not health.DRAINING.exists()
+        assert not probes.DRAINING.exists()
         assert other.poll() is None
     finally:
         web.kill()

@@ -12,7 +12,7 @@ from apps.blobs.store import StorageUnavailable
 from apps.jobs import heartbeats
 from registry_site.operations import doctor, examining
 from registry_site.operations.examining import Finding, Look
-from registry_site.server import health
+from registry_site.server import probes
 
 
 def told(looks):
@@ -50,7 +50,7 @@ def test_a_broker_that_is_down_makes_no_worker_look_dead(monkeypatch):
     def refuse():
         raise BrokerUnavailable("connection refused")
 
-    monkeypatch.setattr(health, "check_broker", refuse)
+    monkeypatch.setattr(probes, "check_broker", refuse)
     states = {one.part: one.state for one in doctor.examine()}
 
     assert (states["broker"], states["worker and beat"]) == ("fail", "skip")

@@ -10,21 +10,21 @@ from apps.jobs.models import Job
 from apps.portal.frame.context import larder_version
 from apps.signing.models import KeyFingerprint, SharedKey
 from registry_site import status
-from registry_site.server import health
+from registry_site.server import probes
 from tests import pages
 from tests.rows import for_each_row
 
 JSON = {"Accept": "application/json"}
 # The parts of the page; whether a process knows the tables is its own affair.
-SHARED = [part for part in health.PARTS if part not in health.OWN]
+SHARED = [part for part in probes.PARTS if part not in probes.OWN]
 SECRET = "cannot reach s3.internal.example as larder"
 
 
 @pytest.fixture(autouse=True)
 def all_up(monkeypatch):
     """Without the checks' own threads: what they find is for test_health."""
-    states = dict.fromkeys(health.PARTS, "ok")
-    monkeypatch.setattr(health.checks, "states", lambda: states)
+    states = dict.fromkeys(probes.PARTS, "ok")
+    monkeypatch.setattr(probes.checks, "states", lambda: states)
     return states
 
 
@@ -134,7 +134,7 @@ def test_the_file_is_no_part_and_is_named_to_people_who_are_signed_in(client, br
 
 
 def test_a_stop_is_told_and_answers_are_kept_by_no_cache(client, db, monkeypatch):
-    monkeypatch.setattr(health.stopping, "is_set", lambda: True)
+    monkeypatch.setattr(probes.stopping, "is_set", lambda: True)
     answer = client.get("/status")
 
     assert "is being restarted" in answer.text

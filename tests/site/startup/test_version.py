@@ -10,7 +10,7 @@ import pytest
 from apps.portal.frame.context import larder_version
 from registry_site import version
 from registry_site.monitoring import page
-from registry_site.server import health
+from registry_site.server import probes
 from tests.live import CHECKOUT
 from tests.site.startup.test_image import git
 
@@ -120,7 +120,7 @@ def test_this_process_has_the_version_of_its_checkout() -> None:
 
 def test_old_and_new_web_servers_differ_during_a_rollout(db, browser_of, bob, settings, monkeypatch) -> None:
     """On /status and in larder_build_info."""
-    monkeypatch.setattr(health.checks, "states", lambda: dict.fromkeys(health.PARTS, "ok"))
+    monkeypatch.setattr(probes.checks, "states", lambda: dict.fromkeys(probes.PARTS, "ok"))
     for name in ("1.2.0", "1.2.0-3-g1a2b3c4"):
         settings.VERSION = name
         document = browser_of(bob).get("/status", headers={"Accept": "application/json"}).json()

@@ -10,7 +10,7 @@ from apps.contrib.git import connecting, health
 from apps.contrib.git.models import GitRepository
 from apps.jobs.models import Job
 from registry_site.operations import doctor
-from registry_site.server import health as parts
+from registry_site.server import probes as parts
 from registry_site.server.forwarded import DIRECT_PEER
 from tests.builders import alerting
 from tests.sessions import in_browser

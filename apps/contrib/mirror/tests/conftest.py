@@ -6,7 +6,7 @@ import pytest
 
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.tests.house import begin_anew_with_registries
-from registry_site.server import health as parts
+from registry_site.server import probes as parts
 from tests.builders.misbehaving import Registry
 from tests.lib.net.conftest import LOOPBACK, registry, tls_registry
 from tests.site.front.conftest import process

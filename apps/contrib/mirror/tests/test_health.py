@@ -19,7 +19,7 @@ from apps.contrib.mirror.tests.shelf import FAILURE, HOST, HOUR, add_package, ad
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
 from registry_site.operations import doctor, examining
-from registry_site.server import health as parts
+from registry_site.server import probes as parts
 from registry_site.server.forwarded import DIRECT_PEER
 from tests.builders import alerting
 from tests.live import CHECKOUT

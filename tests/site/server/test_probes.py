@@ -15,18 +15,18 @@ from django.utils import timezone
 from apps.blobs import store
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat
-from registry_site.server import health
+from registry_site.server import probes
 from registry_site.startup import schema
 from tests.rows import for_each_row
 
 
 @pytest.fixture(autouse=True)
 def nothing_found_yet() -> Iterator[None]:
-    health.checks.clear()
+    probes.checks.clear()
     yield
-    wait(health.checks._running.values())  # of a check that hung
-    health.checks._running.clear()
-    health.checks.clear()
+    wait(probes.checks._running.values())  # of a check that hung
+    probes.checks._running.clear()
+    probes.checks.clear()
 
 
 def test_healthz_answers_without_any_input_or_output(client, db, django_assert_num_queries):
@@ -38,12 +38,12 @@ def test_healthz_answers_without_any_input_or_output(client, db, django_assert_n
 
 def test_a_lack_of_workers_is_a_warning_until_each_queue_has_one(client, transactional_db, settings):
     def asked():
-        health.checks.clear()
+        probes.checks.clear()
         answer = client.get("/readyz")
         assert answer.status_code == 200, answer.json()
         return answer.json()
 
-    assert asked()["parts"] == dict.fromkeys(health.PARTS, "ok") | {"worker": "no worker has reported yet"}
+    assert asked()["parts"] == dict.fromkeys(probes.PARTS, "ok") | {"worker": "no worker has reported yet"}
     assert asked()["warnings"] == ["worker: no worker has reported yet"]
     settings.WORKER_QUEUES = ["check"]
     heartbeats.beat("here:1")
@@ -59,7 +59,7 @@ def test_a_part_that_fails_is_named_without_what_may_be_secret(monkeypatch):
     def broken() -> None:
         raise DatabaseError("could not connect to postgres://larder:hunter2@db.internal")
 
-    assert health.state_of(broken) == "DatabaseError"
+    assert probes.state_of(broken) == "DatabaseError"
 
 
 @pytest.mark.parametrize("part", ["database", "storage", "broker", "worker"])
@@ -69,10 +69,10 @@ def test_a_part_that_all_processes_share_is_a_warning(client, transactional_db, 
     def away() -> None:
         raise store.StorageUnavailable("It does not answer.")
 
-    health.check_schema()
+    probes.check_schema()
     heartbeats.beat("here:1")
     heartbeats.ring("here:2")
-    monkeypatch.setitem(health.PARTS, part, away)
+    monkeypatch.setitem(probes.PARTS, part, away)
 
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (200, "ok")
@@ -94,17 +94,17 @@ def test_a_process_that_does_not_know_the_tables_is_not_ready_until_it_does(clie
     assert (answer.status_code, answer.json()["status"]) == (503, "schema_unknown")
     assert answer.json()["parts"]["schema"] == "OperationalError"
 
-    health.checks.clear()
+    probes.checks.clear()
     monkeypatch.setattr(schema, "lacking", lambda: ["jobs.0999_unheard_of"])
     answer = client.get("/readyz")
     assert (answer.status_code, answer.json()["status"]) == (503, "schema_unknown")
     assert "lacks jobs.0999_unheard_of" in answer.json()["parts"]["schema"]
 
-    health.checks.clear()
+    probes.checks.clear()
     monkeypatch.setattr(schema, "lacking", list)
     assert client.get("/readyz").status_code == 200
 
-    health.checks.clear()
+    probes.checks.clear()
     monkeypatch.setattr(schema, "lacking", refuse)  # what it knows, an outage does not change
     assert client.get("/readyz").json()["parts"]["schema"] == "ok"
 
@@ -117,7 +117,7 @@ def test_workers_that_are_silent_are_named_and_beat_without_them(client, transac
     Heartbeat.objects.update(at=timezone.now() - timedelta(minutes=20))
     assert re.fullmatch(r"the last worker reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
 
-    health.checks.clear()
+    probes.checks.clear()
     heartbeats.beat("here:1")
     assert re.fullmatch(r"beat last reported 1\d{3} s ago", client.get("/readyz").json()["parts"]["worker"])
 
@@ -129,12 +129,12 @@ def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(c
         asked.append(1)
         goes_on.wait(30)
 
-    health.check_schema()
-    monkeypatch.setitem(health.PARTS, "storage", hangs)
-    monkeypatch.setattr(health, "CHECK_SECONDS", 0.2)
+    probes.check_schema()
+    monkeypatch.setitem(probes.PARTS, "storage", hangs)
+    monkeypatch.setattr(probes, "CHECK_SECONDS", 0.2)
     try:
         first = client.get("/readyz")
-        health.checks.clear()
+        probes.checks.clear()
         second = client.get("/readyz")
     finally:
         goes_on.set()
@@ -150,22 +150,22 @@ def test_a_check_that_hangs_costs_two_seconds_and_is_not_asked_again_meanwhile(c
 @pytest.mark.slow
 def test_whoever_asks_storage_is_probed_once_a_second(client, db, monkeypatch):
     asked = []
-    monkeypatch.setitem(health.PARTS, "storage", lambda: asked.append(time.monotonic()))
+    monkeypatch.setitem(probes.PARTS, "storage", lambda: asked.append(time.monotonic()))
     started = time.monotonic()
 
     while time.monotonic() - started < 1.5:
         assert client.get("/readyz").status_code == 200
 
-    assert len(asked) <= 1 + (time.monotonic() - started) / health.SHARED_SECONDS
-    assert all(later - earlier >= health.SHARED_SECONDS for earlier, later in pairwise(asked))
+    assert len(asked) <= 1 + (time.monotonic() - started) / probes.SHARED_SECONDS
+    assert all(later - earlier >= probes.SHARED_SECONDS for earlier, later in pairwise(asked))
 
 
 def test_readyz_is_503_once_a_stop_was_announced(client, db):
-    health.stopping.set()
+    probes.stopping.set()
     try:
         answer = client.get("/readyz")
     finally:
-        health.stopping.clear()
+        probes.stopping.clear()
 
     assert (answer.status_code, answer.json()["status"]) == (503, "stopping")
     assert client.get("/healthz").status_code == 200
