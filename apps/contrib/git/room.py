@@ -39,9 +39,9 @@ class Git(Room):
     parts = {
         "git": Part("Publishing from Git", "Makes releases of tags.", "New tags wait. Uploads are published as usual.")
     }
-    part_states = ("health.part_states",)
-    doctor_looks = {"git": "health.programs", "git repositories": "health.repositories"}
-    metric_families = ("health.families",)
+    part_states = ("monitoring.part_states",)
+    doctor_looks = {"git": "monitoring.programs", "git repositories": "monitoring.repositories"}
+    metric_families = ("monitoring.families",)
 
     def connect(self) -> None:
         from apps.contrib.git import places

@@ -11,8 +11,8 @@ from apps.accounts.models import Grant, Role
 from apps.contrib.git import (
     connecting,
     exchanges,
-    health,
     host_scanning,
+    monitoring,
     previewing,
     publishing,
     queueing,
@@ -128,14 +128,14 @@ def test_metrics_and_the_check_up_count_it_apart(git: Git, acme, dora, alice):
     GitRepository.objects.update(started_at=timezone.now(), failed_at=timezone.now(), failure_code="x")
     hand_over(acme, dora, alice)
 
-    gauge = next(health.families())
+    gauge = next(monitoring.families())
     assert {sample.labels["state"]: sample.value for sample in gauge.samples} == {
         "draft": 0,
         "active": 0,
         "failing": 0,
         "suspended": 1,
     }
-    assert [state for state, _, _ in health.repositories()] == ["ok"]
+    assert [state for state, _, _ in monitoring.repositories()] == ["ok"]
 
 
 def queued(git: Git, dora):

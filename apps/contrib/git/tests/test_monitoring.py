@@ -6,7 +6,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from apps.contrib.git import connecting, health
+from apps.contrib.git import connecting, monitoring
 from apps.contrib.git.models import GitRepository
 from apps.jobs.models import Job
 from registry_site.operations import doctor
@@ -34,41 +34,43 @@ def programs(folder, **texts):
 
 
 def metrics():
-    return {(sample.name, *sample.labels.values()): sample.value for one in health.families() for sample in one.samples}
+    return {
+        (sample.name, *sample.labels.values()): sample.value for one in monitoring.families() for sample in one.samples
+    }
 
 
 def test_git_and_ssh_of_this_host_are_good_enough_and_without_a_repository_there_are_no_metrics(db):
-    [(state, found, hint)] = health.programs()
+    [(state, found, hint)] = monitoring.programs()
     assert (state, found[:12], hint) == ("ok", "git version ", "")
     assert metrics() == {}
 
 
 def test_an_old_git_fails_once_a_repository_is_connected(repository, monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", programs(tmp_path / "bin", git="git version 2.34.1", ssh=""))
-    [(state, found, hint)] = health.programs()
+    [(state, found, hint)] = monitoring.programs()
     assert (state, found) == ("fail", "git version 2.34.1, expected 2.37 or later")
     assert hint.startswith("Install git 2.37 or later")
 
     monkeypatch.setenv("PATH", programs(tmp_path / "empty"))
-    [(state, found, _)] = health.programs()
+    [(state, found, _)] = monitoring.programs()
     assert (state, found) == ("fail", "not installed: git and ssh; nothing is published from Git")
 
 
 def test_a_missing_program_is_a_warning_until_a_repository_is_connected(db, monkeypatch, tmp_path, settings):
     for name, there, lacking in (("one", {"git": "git version 2.39.5"}, "ssh"), ("two", {"ssh": ""}, "git")):
         monkeypatch.setenv("PATH", programs(tmp_path / name, **there))
-        [(state, found, _)] = health.programs()
+        [(state, found, _)] = monitoring.programs()
         assert (state, f"not installed: {lacking};" in found) == ("warn", True)
 
     settings.WORKER_QUEUES = ["check", "notify"]
-    assert [state for state, _, _ in health.programs()] == ["ok"], "of a host whose workers do not fetch"
+    assert [state for state, _, _ in monitoring.programs()] == ["ok"], "of a host whose workers do not fetch"
 
 
 def test_a_repository_that_cannot_be_read_is_named_with_its_code(repository):
-    assert list(health.repositories()) == [("ok", "1 connected, none fails", "")]
+    assert list(monitoring.repositories()) == [("ok", "1 connected, none fails", "")]
     GitRepository.objects.update(started_at=timezone.now(), failed_at=timezone.now(), failure_code="unauthorized")
 
-    [(state, found, hint)] = health.repositories()
+    [(state, found, hint)] = monitoring.repositories()
     assert (state, found) == ("warn", f"1 cannot be read: {URL} of acme (unauthorized)")
     assert hint == "docs/git.md, Codes of a repository that fails."
     assert "git repositories" in doctor.LOOKS
