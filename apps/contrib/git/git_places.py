@@ -15,20 +15,20 @@ from apps.contrib.git import (
     exchanges,
     forges,
     host_scanning,
-    judging,
     locating,
     refusals,
     rulebook,
     scanning,
+    tag_matching,
 )
 from apps.contrib.git.exchanges import Source
-from apps.contrib.git.judging import Judged
 from apps.contrib.git.models import GitRepository, Tag
 from apps.contrib.git.remote import remotes
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.refs import Listing, Ref
 from apps.contrib.git.remote.remotes import Remote
 from apps.contrib.git.rulebook import CheckedRule
+from apps.contrib.git.tag_matching import TagMatch
 from apps.lib.net import addresses
 from apps.releases.models import Release
 
@@ -106,8 +106,8 @@ class Tags:
         there = f" at {self.listing.remote.url}" if self.listing.remote != self.remote else ""
         return f"{len(self.listing.tags):,} tags{there}"
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[Judged]]]:  # noqa: ARG002
-        return list(self.listing.tags), partial(judging.judge, rules=rulebook.of(row))
+    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:  # noqa: ARG002
+        return list(self.listing.tags), partial(tag_matching.match_rules, rules=rulebook.of(row))
 
 
 def server_of(url: str) -> Remote:

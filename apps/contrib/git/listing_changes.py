@@ -10,10 +10,10 @@ from django.db.models import F
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.git import judging, rulebook
-from apps.contrib.git.judging import Judged
+from apps.contrib.git import rulebook, tag_matching
 from apps.contrib.git.models import COOLING_DOWN, MAX_CODE, MAX_REASON, GitRepository, Precedence, Tag, Verdict
 from apps.contrib.git.remote.refs import Ref
+from apps.contrib.git.tag_matching import TagMatch
 from apps.jobs import turns
 from apps.lib import versions
 from apps.lib.errors import Reason
@@ -73,16 +73,18 @@ def apply(
     found: Sequence[Ref],
     *,
     now: datetime,
-    judge: Callable[[Ref], list[Judged]] | None = None,
+    judge: Callable[[Ref], list[TagMatch]] | None = None,
 ) -> Changes:
     """In the caller's transaction, which has locked the repository. A few queries for any number of tags. Raises
     TooManyVersions.
 
     `judge`: in the place of the rules.
     """
-    judge = judge or partial(judging.judge, rules=rulebook.of(repository))
-    listed = {judging.stored_name(ref): ref for ref in found}
-    judged = {(judging.stored_name(ref), one.module): one for ref, one in judging.judge_all(listed.values(), judge)}
+    judge = judge or partial(tag_matching.match_rules, rules=rulebook.of(repository))
+    listed = {tag_matching.stored_name(ref): ref for ref in found}
+    judged = {
+        (tag_matching.stored_name(ref), one.module): one for ref, one in tag_matching.match_all(listed.values(), judge)
+    }
     rows = Tag.objects.filter(repository=repository).annotate(release_state=F("release__state"))
     known = {(row.name, row.module): row for row in rows}
     ended = _ended_releases(known.values())
@@ -162,7 +164,7 @@ def _watch(row: Tag, ref: Ref | None, changes: Changes) -> None:
     row.commit, row.tag_object = ref.commit, ref.tag_object
 
 
-def _judge_again(row: Tag, ref: Ref, one: Judged, release: Release | None) -> None:
+def _judge_again(row: Tag, ref: Ref, one: TagMatch, release: Release | None) -> None:
     """Of no release, or of one that was refused."""
     is_same = (row.commit, row.folder, row.version) == (ref.commit, one.folder, one.version)
     is_left_out = row.code == NOT_SELECTED and one.verdict == Verdict.WAITING
@@ -183,7 +185,7 @@ def _judge_again(row: Tag, ref: Ref, one: Judged, release: Release | None) -> No
     _set(row, one.verdict, one.code, one.reason)
 
 
-def _new(repository: GitRepository, name: str, ref: Ref, one: Judged, *, left_out: bool, now: datetime) -> Tag:
+def _new(repository: GitRepository, name: str, ref: Ref, one: TagMatch, *, left_out: bool, now: datetime) -> Tag:
     row = Tag(
         repository=repository,
         name=name,

@@ -11,7 +11,6 @@ from apps.accounts.access.gate import Viewer
 from apps.contrib.git import forges, git_places
 from apps.contrib.git.exchanges import Source
 from apps.contrib.git.git_places import GitPlace
-from apps.contrib.git.judging import Judged
 from apps.contrib.git.models import Forge, GitRepository, Tag
 from apps.contrib.git.registry_places import RegistryPlace
 from apps.contrib.git.remote import remotes
@@ -19,6 +18,7 @@ from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.refs import Ref
 from apps.contrib.git.remote.remotes import Remote
 from apps.contrib.git.rulebook import CheckedRule
+from apps.contrib.git.tag_matching import TagMatch
 from apps.lib.errors import Invalid
 from apps.releases.models import Release
 from apps.releases.origin import other_registries
@@ -27,7 +27,7 @@ from apps.releases.origin import other_registries
 class Found(Protocol):
     """The result of a listing; as text, how many of what."""
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[Judged]]]:
+    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
         """Return the tags, and what judges them. In the transaction that has locked the repository."""
 
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
-from apps.contrib.git import exchanges, host_scanning, judging, locking, looking, places, rulebook
-from apps.contrib.git.judging import Judged
+from apps.contrib.git import exchanges, host_scanning, locking, looking, places, rulebook, tag_matching
 from apps.contrib.git.models import POLICY, GitRepository, Tag, Verdict
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.refs import Ref
 from apps.contrib.git.rulebook import CheckedRule
+from apps.contrib.git.tag_matching import TagMatch
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.releases.models import Kind, Release, State
@@ -83,7 +83,7 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
     wanted = rulebook.of(repository) if rules is None else [_rule(rule) for rule in rules]
     refs = {ref["tag"]: ref for ref in (repository.preview or {}).get("refs", [])}
     tags = (Ref(ref["tag"], ref["commit"]) for ref in refs.values())
-    judged = judging.judge_all(tags, partial(judging.judge, rules=wanted))
+    judged = tag_matching.match_all(tags, partial(tag_matching.match_rules, rules=wanted))
     plan = _Plan(repository, refs, {one.module for _, one in judged if one.module})
     found = [(one.sort_key, plan.row(ref.name, one)) for ref, one in judged]
     found.sort(key=lambda pair: (pair[1]["tag"], pair[1]["module"]))
@@ -144,7 +144,7 @@ def _seen(repository: GitRepository, asked: list[dict[str, str]] | None) -> dict
     try:
         rows = looking.newest([_rule(rule) for rule in rules], planned(repository, rules))
         looks = looking.into(repository, rows, exchanges.Budget())
-    except judging.TooManyVersions:  # as everyone who reads the preview is told
+    except tag_matching.TooManyVersions:  # as everyone who reads the preview is told
         rows, looks = [], []
     checked = {"rules": rules, "looks": looks, "unchecked": len(rows) - len(looks)}
     return {**found, **checked, "asked": asked, "submodules": repository.submodules}
@@ -173,7 +173,7 @@ class _Plan:
             for release in rows.select_related("origin", "namespace").defer("notes", "reasons", "questions"):
                 self._taken[release.name, bytes(release.sort_key)] = release
 
-    def row(self, tag: str, one: Judged) -> dict[str, Any]:
+    def row(self, tag: str, one: TagMatch) -> dict[str, Any]:
         ref = self._refs[tag]
         row = {
             "tag": tag,
@@ -190,7 +190,7 @@ class _Plan:
             row |= self._of_version(ref, one)
         return row
 
-    def _of_version(self, ref: Mapping[str, Any], one: Judged) -> dict[str, Any]:
+    def _of_version(self, ref: Mapping[str, Any], one: TagMatch) -> dict[str, Any]:
         """Of a tag that the rules make a version of: what differs from its being published."""
         columns = {"module": one.module, "folder": one.folder, "commit": ref["commit"]}
         tag = Tag(repository=self._repository, name=ref["tag"], **columns)

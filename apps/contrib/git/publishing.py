@@ -26,11 +26,11 @@ from apps.contrib.git import (
     syncing,
     verdicts,
 )
-from apps.contrib.git.judging import Decided
 from apps.contrib.git.locations_away import LocationFailed
 from apps.contrib.git.models import MAX_CODE, MAX_REASON, GitRepository, Tag, Verdict
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.checkouts import Commit
+from apps.contrib.git.tag_matching import Decided
 from apps.jobs import database_availability
 from apps.jobs.claims import Claim, Outage
 from apps.lib import versions

@@ -21,21 +21,21 @@ from apps.contrib.git import (
     credentials,
     exchanges,
     forges,
-    judging,
     locating,
     locations_away,
     locking,
     refusals,
     rulebook,
+    tag_matching,
 )
 from apps.contrib.git.exchanges import Source
-from apps.contrib.git.judging import Decided, Judged
 from apps.contrib.git.locations_away import LocationFailed
 from apps.contrib.git.models import COOLING_DOWN, POLICY, GitRepository, Tag, Verdict
 from apps.contrib.git.remote import locations, remotes
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.refs import Listing, Ref
 from apps.contrib.git.rulebook import CheckedRule
+from apps.contrib.git.tag_matching import Decided, TagMatch
 from apps.lib.errors import Invalid
 from apps.releases.models import Release
 from apps.releases.origin import other_registries
@@ -178,18 +178,21 @@ class Versions:
     def __str__(self) -> str:
         return f"{len(self.offer.versions):,} versions"
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[Judged]]]:
+    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
         rows = {tag.name: tag for tag in Tag.objects.filter(repository=row).order_by("-seen_at", "-pk")}
         rules = rulebook.of(row)
         is_first = row.fetched_at is None
 
-        def judge(ref: Ref) -> list[Judged]:
-            return [self._judged(one, ref, rows.get(ref.name), now, is_first) for one in judging.judge(ref, rules)]
+        def judge(ref: Ref) -> list[TagMatch]:
+            return [
+                self._judged(one, ref, rows.get(ref.name), now, is_first)
+                for one in tag_matching.match_rules(ref, rules)
+            ]
 
         known = {name: rows[name].commit if name in rows else "" for name in self.offer.versions}
         return [Ref(name, self.commits.get(name, commit)) for name, commit in known.items()], judge
 
-    def _judged(self, one: Judged, ref: Ref, row: Tag | None, now: datetime, is_first: bool) -> Judged:  # noqa: FBT001
+    def _judged(self, one: TagMatch, ref: Ref, row: Tag | None, now: datetime, is_first: bool) -> TagMatch:  # noqa: FBT001
         if row is not None and row.verdict == Verdict.MOVED and row.release_id is None:
             return replace(one, verdict=Verdict.MOVED, code=MOVED, reason=row.reason, known_since=row.known_since)
         known_since, held = self.offer.standing_of(ref.name, row, now, is_first=is_first)

@@ -13,10 +13,10 @@ from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.contrib.git import listing_changes, locking, notifying, places, queueing, requesting
-from apps.contrib.git.judging import TooManyVersions
 from apps.contrib.git.models import MAX_REASON, POLICY, GitRepository, Precedence, Tag, Verdict
 from apps.contrib.git.places import Found
 from apps.contrib.git.remote.access import GitFailed
+from apps.contrib.git.tag_matching import TooManyVersions
 from apps.jobs import database_availability, queue, turns
 from apps.jobs.claims import Claim
 from apps.lib.errors import Conflict, Invalid

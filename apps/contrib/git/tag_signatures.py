@@ -45,7 +45,7 @@ def read(raw: bytes, namespace: Namespace) -> TagFacts:
         return TagFacts(shown, "too large to be checked")
     if not signature.startswith(_PGP):
         return TagFacts(shown, "of a kind that Larder does not check (SSH or X.509)")
-    return TagFacts(shown, *_judged(payload, signature, namespace))
+    return TagFacts(shown, *_verified(payload, signature, namespace))
 
 
 def makers_of(tag: bytes, commit: bytes) -> set[str]:
@@ -65,7 +65,7 @@ def _split(raw: bytes) -> tuple[bytes, bytes]:
     return (raw[: place + 1], raw[place + 1 :]) if place >= 0 else (raw, b"")
 
 
-def _judged(payload: bytes, armoured: bytes, namespace: Namespace) -> tuple[str, str]:
+def _verified(payload: bytes, armoured: bytes, namespace: Namespace) -> tuple[str, str]:
     registered = {key.armor: key for key in keys.namespace_keys(namespace).newest_first() if key.armor}
     try:
         signature = packets.dearmored(armoured.decode("ascii", errors="replace"))

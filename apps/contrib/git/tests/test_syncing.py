@@ -2,7 +2,7 @@ import pytest
 
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.git import connecting, judging, syncing, tasks, verdicts
+from apps.contrib.git import connecting, syncing, tag_matching, tasks, verdicts
 from apps.contrib.git.models import Tag
 from apps.contrib.git.tests.conftest import Connect, Git, kinds, module, work_off
 from apps.jobs.models import Job
@@ -34,7 +34,7 @@ def test_rules_that_make_too_many_versions_fail_and_change_nothing(
 ):
     upstream.tag("v1.0.0")
     git.sync()
-    monkeypatch.setattr(judging, "MAX_VERSIONS", 1)
+    monkeypatch.setattr(tag_matching, "MAX_VERSIONS", 1)
     upstream.tag("v1.1.0")
 
     assert git.sync() == {"v1.0.0": "published"}

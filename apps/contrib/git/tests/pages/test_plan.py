@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.contrib.git import judging, rulebook
+from apps.contrib.git import rulebook, tag_matching
 from apps.contrib.git.models import GitRepository, Tag
 from apps.contrib.git.pages import planning
 from apps.contrib.git.tests.conftest import work_off
@@ -154,7 +154,7 @@ def test_of_very_many_versions_only_the_newest_are_ticked_at_first(owner, previe
 
 
 def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owner, previewed, monkeypatch):
-    monkeypatch.setattr(judging, "MAX_VERSIONS", 5)
+    monkeypatch.setattr(tag_matching, "MAX_VERSIONS", 5)
 
     page = owner.get(plan_url(previewed))
 

@@ -33,7 +33,7 @@ class Decided(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class TagMatch:
     """`module` is empty for a tag that fits no rule. `verdict`: waiting, ignored or refused; of another registry's
     version also moved.
     """
@@ -55,11 +55,11 @@ def stored_name(ref: Ref) -> str:
     return f"{ref.name[:_HEAD_CHARACTERS]}… ({len(ref.name)} characters, {ref.commit[:12]})"
 
 
-def judge_all(found: Iterable[Ref], judge: Callable[[Ref], list[Judged]]) -> list[tuple[Ref, Judged]]:
-    """Return what `judge` says of each. Raises TooManyVersions."""
-    answer: list[tuple[Ref, Judged]] = []
+def match_all(found: Iterable[Ref], match: Callable[[Ref], list[TagMatch]]) -> list[tuple[Ref, TagMatch]]:
+    """Return what `match` finds for each. Raises TooManyVersions."""
+    answer: list[tuple[Ref, TagMatch]] = []
     for ref in found:
-        answer += ((ref, one) for one in judge(ref))
+        answer += ((ref, one) for one in match(ref))
         if len(answer) > MAX_VERSIONS:
             raise TooManyVersions(
                 f"The rules make more than {MAX_VERSIONS:,} versions of the tags.",
@@ -68,13 +68,13 @@ def judge_all(found: Iterable[Ref], judge: Callable[[Ref], list[Judged]]) -> lis
     return answer
 
 
-def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:
+def match_rules(ref: Ref, rules: Sequence[CheckedRule]) -> list[TagMatch]:
     """Return one for each module that the tag is a version of, else one that says why there is none."""
     if not ref.is_text:
         return [_ignored("not_utf8", "Its name is not UTF-8. Tag the commit again with a plain name.")]
     if len(ref.name) > MAX_NAME_CHARACTERS:
         return [_ignored("name_too_long", f"Its name has {len(ref.name)} characters, expected at most 300.")]
-    found: dict[str, Judged] = {}
+    found: dict[str, TagMatch] = {}
     # Once for each pattern: a repository of many modules with one version has as many rules with the same.
     matches = {pattern: patterns.match(pattern, ref.name) for pattern in {rule.tag for rule in rules}}
     for rule in rules:
@@ -86,12 +86,12 @@ def judge(ref: Ref, rules: Sequence[CheckedRule]) -> list[Judged]:
     return list(found.values()) or [_unfitting(ref.name, rules)]
 
 
-def _fitting(rule: CheckedRule, module: str, match: patterns.Match) -> Judged:
+def _fitting(rule: CheckedRule, module: str, match: patterns.Match) -> TagMatch:
     folder = patterns.filled(rule.folder, match.name)
     problem = _problem_of(module)
     if len(folder) > MAX_FOLDER_CHARACTERS:
         problem = f"Its folder would have {len(folder)} characters, expected at most {MAX_FOLDER_CHARACTERS}."
-    return Judged(
+    return TagMatch(
         module[:MAX_MODULE_CHARACTERS],
         folder[:MAX_FOLDER_CHARACTERS],
         match.version.text,
@@ -113,11 +113,11 @@ def _problem_of(module: str) -> str:
     return ""
 
 
-def _unfitting(name: str, rules: Sequence[CheckedRule]) -> Judged:
+def _unfitting(name: str, rules: Sequence[CheckedRule]) -> TagMatch:
     reason = patterns.why_not((rule.tag for rule in rules), name)
     code = "not_semver" if reason.startswith("It fits ") else "no_match" if rules else "no_rules"
     return _ignored(code, reason)
 
 
-def _ignored(code: str, reason: str) -> Judged:
-    return Judged(verdict=Verdict.IGNORED, code=code, reason=reason)
+def _ignored(code: str, reason: str) -> TagMatch:
+    return TagMatch(verdict=Verdict.IGNORED, code=code, reason=reason)
