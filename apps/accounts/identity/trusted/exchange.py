@@ -39,7 +39,7 @@ class SeveralRules(Conflict):
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Candidate:
     rule: TrustedPublisher
     wrong: list[Mismatch]
     is_near: bool
@@ -82,8 +82,8 @@ def exchange(
     now, rules = timezone.now(), [rule for rule in rows if _counts(rule)]
     try:
         verifying.check_times(token.claims, now=now)
-        judged = [_judged(rule, token, now) for rule in rules]
-        rule, only_name = _chosen(judged, token, address, now)
+        candidates = [_candidate(rule, token, now) for rule in rules]
+        rule, only_name = _chosen(candidates, token, address, now)
         used = verifying.use_once(token, publishers.vendor_of(rule))
         return _mint(rule, only_name, token, used, now)
     except RegistryError as refused:
@@ -120,8 +120,8 @@ def _is_near(rule: TrustedPublisher, token: Read) -> bool:
     return matching.is_near(publishers.vendor_of(rule), publishers.fields_of(rule), token.claims)
 
 
-def _judged(rule: TrustedPublisher, token: Read, now: datetime) -> Judged:
-    return Judged(rule, _wrong(rule, token, now), _is_near(rule, token))
+def _candidate(rule: TrustedPublisher, token: Read, now: datetime) -> Candidate:
+    return Candidate(rule, _wrong(rule, token, now), _is_near(rule, token))
 
 
 def _wrong(rule: TrustedPublisher, token: Read, now: datetime) -> list[Mismatch]:
@@ -148,9 +148,9 @@ def _over(rule: TrustedPublisher, now: datetime) -> str:
     return ""
 
 
-def _chosen(judged: Iterable[Judged], token: Read, address: str, now: datetime) -> tuple[TrustedPublisher, str]:
+def _chosen(candidates: Iterable[Candidate], token: Read, address: str, now: datetime) -> tuple[TrustedPublisher, str]:
     """Return the rule that fits, and the name that its token is limited to."""
-    found = list(judged)
+    found = list(candidates)
     fitting = [one.rule for one in found if not one.wrong and not _over(one.rule, now)]
     if not fitting:
         raise _why_none(found, token, now)
@@ -184,9 +184,9 @@ def _at(rules: list[TrustedPublisher], space: str, name: str) -> list[TrustedPub
     return alone or [rule for rule in there if not rule.only_name]
 
 
-def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefused:
+def _why_none(candidates: list[Candidate], token: Read, now: datetime) -> ExchangeRefused:
     """The rule that comes closest says what is wrong. A token that is meant for none learns nothing of any."""
-    near = [one for one in judged if one.is_near]
+    near = [one for one in candidates if one.is_near]
     counting = [one for one in near if not _over(one.rule, now)]
     if counting:
         closest = min(counting, key=lambda one: len(one.wrong))
@@ -194,7 +194,7 @@ def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefus
         others = [f"{one.claim}: {one.sentence}" for one in closest.wrong[1:MAX_SENTENCES] if one.claim != claim]
         hint = "The trusted publishers page of the namespace shows the claims that pass."
         return ExchangeRefused(claim, " Also ".join([closest.wrong[0].sentence, *others]), hint=hint)
-    claim = _subject_claim(judged, token)
+    claim = _subject_claim(candidates, token)
     if near:
         last = near[-1].rule
         hint = connections.hint_for(last) if last.suspended_at is not None else "An owner can add one again."
@@ -206,15 +206,15 @@ def _why_none(judged: list[Judged], token: Read, now: datetime) -> ExchangeRefus
     )
 
 
-def _subject_claim(judged: list[Judged], token: Read) -> str:
+def _subject_claim(candidates: list[Candidate], token: Read) -> str:
     """The claim that names the repository, by the first kind of rule whose claim is there."""
-    for one in judged:
+    for one in candidates:
         vendor = publishers.vendor_of(one.rule)
         names = [field.claim for field in vendor.fields if field.identifies and field.claim]
         names = names or list(one.rule.fields.get("claims", {}))
         if found := next((name for name in names if name in token.claims), None):
             return found
-    vendor = publishers.vendor_of(judged[0].rule)
+    vendor = publishers.vendor_of(candidates[0].rule)
     return next((field.claim for field in vendor.fields if field.identifies and field.claim), "iss")
 
 
