@@ -38,11 +38,11 @@ _places = BoundedSemaphore(AT_ONCE)
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """`verdict` is None if there is no earlier version, or if nothing of the archive could be read."""
+    """`comparison` is None if there is no earlier version, or if nothing of the archive could be read."""
 
     state: str
     reasons: list[Reason] = field(default_factory=list)
-    verdict: guard.Verdict | None = None
+    comparison: guard.GuardResult | None = None
     notes: dict[str, Any] = field(default_factory=dict)
 
 
@@ -88,10 +88,10 @@ def forecast(
             _discard(key)
     # A script is refused where a person would be asked.
     reasons = [*_taken(namespace, address, number, digest), *_full(namespace, size), *refused, *_asked(found)]
-    verdict = _verdict(namespace, address, number, found)
+    comparison = _compared(namespace, address, number, found)
     reason = guard.clean_reason(reason)
-    guarded = guard.judge(verdict, namespace.breaking_changes, confirmed=confirmed, reason=reason)
-    return _forecast(namespace, refused=reasons, asked=[], guarded=guarded, verdict=verdict, notes=notes)
+    guarded = guard.check(comparison, namespace.breaking_changes, confirmed=confirmed, reason=reason)
+    return _forecast(namespace, refused=reasons, asked=[], guarded=guarded, comparison=comparison, notes=notes)
 
 
 def forecast_fetched(
@@ -119,18 +119,18 @@ def forecast_fetched(
         found, notes, refused, asked = None, {}, [], questions.reasons
     finally:
         _discard(key)
-    verdict = _verdict(namespace, address, number, found)
-    guarded = guard.judge(verdict, namespace.breaking_changes, confirmed=(), reason="")
+    comparison = _compared(namespace, address, number, found)
+    guarded = guard.check(comparison, namespace.breaking_changes, confirmed=(), reason="")
     refused = [*_full(namespace, size), *refused]
-    return _forecast(namespace, refused=refused, asked=asked, guarded=guarded, verdict=verdict, notes=notes)
+    return _forecast(namespace, refused=refused, asked=asked, guarded=guarded, comparison=comparison, notes=notes)
 
 
-def _verdict(
+def _compared(
     namespace: Namespace, address: ModuleAddress, number: versions.Version, found: checking.Examined | None
-) -> guard.Verdict | None:
+) -> guard.GuardResult | None:
     if found is None or not found.inspected.was_read:
         return None
-    return guard.verdict_on(namespace, address.path_name, number.text, found.inspected.document)
+    return guard.compare_with_current(namespace, address.path_name, number.text, found.inspected.document)
 
 
 def _forecast(
@@ -139,13 +139,13 @@ def _forecast(
     refused: list[Reason],
     asked: list[Reason],
     guarded: list[Reason],
-    verdict: guard.Verdict | None,
+    comparison: guard.GuardResult | None,
     notes: dict[str, Any],
 ) -> Forecast:
     """`guarded`: what the version guard has to say, which the namespace refuses or asks about."""
     is_refused = bool(refused or (guarded and namespace.breaking_changes != BreakingChanges.ASK))
     state = WOULD_REJECT if is_refused else WOULD_ASK if asked or guarded else WOULD_PUBLISH
-    return Forecast(state, [*refused, *asked, *guarded], verdict, notes)
+    return Forecast(state, [*refused, *asked, *guarded], comparison, notes)
 
 
 def _stage(open_body: Callable[[], Iterable[bytes]]) -> Staged:

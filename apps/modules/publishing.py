@@ -315,10 +315,10 @@ def _breaking(work: Work, inspected: extraction.Inspected) -> list[Reason]:
     mode = release.namespace.breaking_changes
     if mode == BreakingChanges.SILENT or not inspected.was_read:
         return []
-    verdict = guard.verdict_on(release.namespace, release.name, release.version, inspected.document)
-    if verdict is not None:
-        work.notes["guard"] = verdict.as_note()
-    asked = guard.judge(verdict, mode, confirmed=release.confirmed, reason=release.breaking_reason)
+    comparison = guard.compare_with_current(release.namespace, release.name, release.version, inspected.document)
+    if comparison is not None:
+        work.notes["guard"] = comparison.as_note()
+    asked = guard.check(comparison, mode, confirmed=release.confirmed, reason=release.breaking_reason)
     if asked and mode == BreakingChanges.REFUSE:
         raise sandboxed.Refusal(asked)
     return asked

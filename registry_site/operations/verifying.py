@@ -19,22 +19,22 @@ BATCH_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CheckedRelease:
     """`problems` is empty for a sound release."""
 
     release: str
     problems: list[str]
 
 
-def verify(*, sample: int = 0) -> Iterator[Verdict]:
-    """Yield a verdict on each published release, or on so many that are chosen at random. Raises StorageUnavailable."""
+def verify(*, sample: int = 0) -> Iterator[CheckedRelease]:
+    """Check each published release, or so many that are chosen at random. Raises StorageUnavailable."""
     numbers = list(Release.objects.filter(state=ReleaseState.PUBLISHED).order_by("pk").values_list("pk", flat=True))
     if sample and sample < len(numbers):
         numbers = sorted(random.SystemRandom().sample(numbers, sample))
     for start in range(0, len(numbers), BATCH_SIZE):
         rows = Release.objects.filter(pk__in=numbers[start : start + BATCH_SIZE]).select_related("namespace")
         for release in rows.order_by("pk"):
-            yield Verdict(f"{release.kind} {release}", list(_problems_of(release)))
+            yield CheckedRelease(f"{release.kind} {release}", list(_problems_of(release)))
 
 
 def _problems_of(release: Release) -> Iterator[str]:

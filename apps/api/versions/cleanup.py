@@ -94,8 +94,8 @@ class PlanView(ApiView):
         """Each version, whether it would go, and why."""
         plan = planning.plan(rules.rule_of(rules.authorised_namespace(self.viewer, namespace)))
         going = len(plan.going)
-        head = {"plan": plan.digest, "action": plan.action, "going": going, "staying": len(plan.verdicts) - going}
-        return self.page(plan.verdicts, **head)
+        head = {"plan": plan.digest, "action": plan.action, "going": going, "staying": len(plan.versions) - going}
+        return self.page(plan.versions, **head)
 
 
 class ApplyView(ApiView):

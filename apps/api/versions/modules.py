@@ -105,8 +105,8 @@ class ModuleRelease(DetailView):
         if dry == "1":
             staged = self.resumed.resume if self.resumed else None
             found = dry_run.forecast(**upload, **said, staged=staged)
-            changes = found.verdict.changes if found.verdict else []
-            severity = severity_of(changes) if found.verdict else None
+            changes = found.comparison.changes if found.comparison else []
+            severity = severity_of(changes) if found.comparison else None
             facts = {"address": upload["address"], "version": version, "changes": changes, "severity": severity}
             return self.answer(With(found, **facts), shape=DryRun)
         release, is_new = publishing.publish(**upload, **said)

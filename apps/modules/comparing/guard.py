@@ -20,7 +20,7 @@ MAX_LATER = 20  # pre-releases that are compared with a version that came after 
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuardResult:
     """The changes in `version` for users of `against`."""
 
     version: str
@@ -55,7 +55,7 @@ class Verdict:
         }
 
 
-def verdict_on(namespace: Namespace, name: str, version: str, document: Document) -> Verdict | None:
+def compare_with_current(namespace: Namespace, name: str, version: str, document: Document) -> GuardResult | None:
     """Compare an inspection with the version that its users have now; None if there is none.
 
     `name` is `name/system`.
@@ -67,7 +67,7 @@ def verdict_on(namespace: Namespace, name: str, version: str, document: Document
     if found is None or not found[2]:  # nothing there, or its reader gave up
         return None
     against, before, _ = found
-    return Verdict(version, against, between(before, document))
+    return GuardResult(version, against, between(before, document))
 
 
 def compare_later(release: Release) -> None:
@@ -89,9 +89,9 @@ def compare_later(release: Release) -> None:
         is_open = row.inspector and (not note or note.get("is_late"))
         version = row.release.version
         if is_open and previous_of(release.namespace, release.name, version) == own:
-            verdict = verdict_on(release.namespace, release.name, version, row.inspection)
-            if verdict is not None:
-                notes = row.release.notes | {"guard": verdict.as_note() | {"is_late": True}}
+            result = compare_with_current(release.namespace, release.name, version, row.inspection)
+            if result is not None:
+                notes = row.release.notes | {"guard": result.as_note() | {"is_late": True}}
                 Release.objects.filter(pk=row.release_id).update(notes=notes)
         if not row.is_prerelease:
             break
@@ -105,14 +105,14 @@ def previous_of(namespace: Namespace, name: str, version: str) -> int | None:
     return previous_among(rows, version)
 
 
-def judge(verdict: Verdict | None, mode: str, *, confirmed: Collection[str], reason: str) -> list[Reason]:
+def check(result: GuardResult | None, mode: str, *, confirmed: Collection[str], reason: str) -> list[Reason]:
     """Return what the namespace asks (`ask`) or why it refuses (`refuse`); empty if the version may be published."""
-    if verdict is None or verdict.is_said:
+    if result is None or result.is_said:
         return []
     if mode == BreakingChanges.ASK and not (BREAKING_CHANGE in confirmed and reason):
-        return [_reason(verdict, _HOW_TO_CONFIRM)]
+        return [_reason(result, _HOW_TO_CONFIRM)]
     if mode == BreakingChanges.REFUSE:
-        return [_reason(verdict, "Publish it under that number, or undo the changes. Owners can change the rule.")]
+        return [_reason(result, "Publish it under that number, or undo the changes. Owners can change the rule.")]
     return []
 
 
@@ -123,8 +123,8 @@ _HOW_TO_CONFIRM = (
 )
 
 
-def _reason(verdict: Verdict, hint: str) -> Reason:
-    breaking = verdict.breaking
+def _reason(result: GuardResult, hint: str) -> Reason:
+    breaking = result.breaking
     named = "; ".join(
         f"{change.kind} {_line(change.name)}{f' of {change.unit}' if change.unit else ''} ({SENTENCES[change.rule]})"
         for change in breaking[:MAX_NAMED]
@@ -133,8 +133,8 @@ def _reason(verdict: Verdict, hint: str) -> Reason:
     count = f"{len(breaking)} breaking change{'' if len(breaking) == 1 else 's'}"
     return Reason(
         code=BREAKING_CHANGE,
-        found=f"{count} since {verdict.against}: {named}{more}",
-        expected=f"a number for breaking changes, such as {next_breaking(verdict.against)}",
+        found=f"{count} since {result.against}: {named}{more}",
+        expected=f"a number for breaking changes, such as {next_breaking(result.against)}",
         hint=hint,
     )
 

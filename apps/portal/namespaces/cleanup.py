@@ -18,7 +18,7 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
 from apps.releases.cleanup import applying, planning, rules
-from apps.releases.cleanup.planning import Verdict
+from apps.releases.cleanup.planning import PlannedVersion
 from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.models import Kind, Release
 
@@ -82,8 +82,8 @@ def cleanup(request: HttpRequest, namespace: str) -> HttpResponse:
     going = plan.going
     shown = request.GET.get("show", "")
     shown = shown if shown in SHOWN else "going" if going else "all"
-    verdicts = {"going": going, "staying": [one for one in plan.verdicts if not one.goes], "all": list(plan.verdicts)}
-    page = page_of(verdicts[shown], request, size=PAGE_SIZE)
+    versions = {"going": going, "staying": [one for one in plan.versions if not one.goes], "all": list(plan.versions)}
+    page = page_of(versions[shown], request, size=PAGE_SIZE)
     acts_from = rule.acts_from
     context: dict[str, Any] = {
         "namespace": row,
@@ -92,19 +92,19 @@ def cleanup(request: HttpRequest, namespace: str) -> HttpResponse:
         "going_count": len(going),
         "by_hand": applying.BY_HAND,
         "page": page,
-        "rows": [_row(row, verdict) for verdict in page.object_list],
-        "tabs": [(name, label, len(verdicts[name])) for name, label in SHOWN.items()],
+        "rows": [_row(row, planned) for planned in page.object_list],
+        "tabs": [(name, label, len(versions[name])) for name, label in SHOWN.items()],
         "shown": shown,
         "settles": acts_from if acts_from and acts_from > timezone.now() else None,
     }
     return form_page(request, "portal/namespaces/cleanup.html", form, **context)
 
 
-def _row(namespace: Namespace, verdict: Verdict) -> dict[str, Any]:
-    address: Address = ProviderAddress(namespace.name, verdict.row.name)
-    if verdict.row.kind == Kind.MODULE:
-        address = publishing.address_of(Release(namespace=namespace, name=verdict.row.name))
-    return {"verdict": verdict, "address": address, "url": url_of(address, "version", verdict.row.version)}
+def _row(namespace: Namespace, planned: PlannedVersion) -> dict[str, Any]:
+    address: Address = ProviderAddress(namespace.name, planned.row.name)
+    if planned.row.kind == Kind.MODULE:
+        address = publishing.address_of(Release(namespace=namespace, name=planned.row.name))
+    return {"planned": planned, "address": address, "url": url_of(address, "version", planned.row.version)}
 
 
 @require_POST

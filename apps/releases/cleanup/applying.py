@@ -13,7 +13,7 @@ from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup import planning
-from apps.releases.cleanup.planning import Plan, Verdict
+from apps.releases.cleanup.planning import Plan, PlannedVersion
 from apps.releases.cleanup.rows import SETTLES_AFTER, CleanupAction, CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import Lifecycle, Release
@@ -67,9 +67,9 @@ def apply_by_hand(*, rule: CleanupRule, actor: Viewer, seen: str) -> Outcome:
 def _apply(rule: CleanupRule, plan: Plan, actor: Viewer, most: int) -> Outcome:
     done: list[str] = []
     going = plan.going
-    for verdict in going[:most]:
+    for planned in going[:most]:
         try:
-            done.append(_act(rule, verdict, actor))
+            done.append(_act(rule, planned, actor))
         except Ended:
             break
         except Conflict:  # somebody has changed it since the plan was made
@@ -80,15 +80,15 @@ def _apply(rule: CleanupRule, plan: Plan, actor: Viewer, most: int) -> Outcome:
 
 
 @transaction.atomic
-def _act(rule: CleanupRule, verdict: Verdict, actor: Viewer) -> str:
+def _act(rule: CleanupRule, planned: PlannedVersion, actor: Viewer) -> str:
     # Whoever turns a rule off has the answer when it acts no more.
     if not CleanupRule.objects.select_for_update().filter(pk=rule.pk, changed_at=rule.changed_at).exists():
         raise Ended(f"The cleanup rule of {rule.namespace} was changed.")
-    release = Release.objects.select_related("namespace", "lifecycle_by", "quarantined_by").get(pk=verdict.row.pk)
-    if release.lifecycle != verdict.row.lifecycle or release.lifecycle_at != verdict.row.lifecycle_at:
+    release = Release.objects.select_related("namespace", "lifecycle_by", "quarantined_by").get(pk=planned.row.pk)
+    if release.lifecycle != planned.row.lifecycle or release.lifecycle_at != planned.row.lifecycle_at:
         raise Conflict(f"{release} was changed in the meantime.")
     act = verbs.yank if rule.action == CleanupAction.YANK else verbs.deprecate
-    act(release=release, actor=actor, reason=f"Cleanup rule: {verdict.why}.", by_rule=True)
+    act(release=release, actor=actor, reason=f"Cleanup rule: {planned.why}.", by_rule=True)
     # It locks the module or provider, so that two who take away its versions see each other's.
     indexing.refreshers[release.kind](release)
     same = Release.objects.listed().filter(kind=release.kind, namespace=release.namespace, name=release.name)

@@ -38,7 +38,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class PlannedVersion:
     row: Row
     goes: bool
     why: str
@@ -46,18 +46,18 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The verdicts by kind and name, newest version first. `digest` names what goes, and how."""
+    """The versions by kind and name, newest version first. `digest` names what goes, and how."""
 
     action: str
-    verdicts: Sequence[Verdict]
+    versions: Sequence[PlannedVersion]
 
     @property
-    def going(self) -> list[Verdict]:
-        return [verdict for verdict in self.verdicts if verdict.goes]
+    def going(self) -> list[PlannedVersion]:
+        return [planned for planned in self.versions if planned.goes]
 
     @property
     def digest(self) -> str:
-        return digest_of(self.action, (verdict.row.pk for verdict in self.going))
+        return digest_of(self.action, (planned.row.pk for planned in self.going))
 
 
 def digest_of(action: str, releases: Iterable[int]) -> str:
@@ -72,13 +72,15 @@ def plan(rule: CleanupRule) -> Plan:
     since = now.date() - timedelta(days=rule.fetched_days)
     counts = DownloadCount.objects.filter(release__namespace=rule.namespace, day__gte=since)
     fetched = dict(counts.order_by().values_list("release").annotate(last=Max("day")))
-    verdicts: list[Verdict] = []
+    versions: list[PlannedVersion] = []
     for _, same in groupby(found, key=lambda row: (row.kind, row.name)):
-        verdicts += _verdicts(rule, list(same), fetched, now)
-    return Plan(rule.action, verdicts)
+        versions += _planned(rule, list(same), fetched, now)
+    return Plan(rule.action, versions)
 
 
-def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], now: datetime) -> Iterable[Verdict]:
+def _planned(
+    rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], now: datetime
+) -> Iterable[PlannedVersion]:
     """Those of one module or provider, whose rows come newest first."""
     listed = [row for row in rows if row.lifecycle != Lifecycle.YANKED]
     newest = {row.pk for row in listed[: rule.keep_newest]}
@@ -88,18 +90,18 @@ def _verdicts(rule: CleanupRule, rows: Sequence[Row], fetched: dict[int, date], 
     for row in rows:
         kept = _protection(rule, row, newest, fetched) or ("the default version" if row is last else "")
         if kept:
-            yield Verdict(row, goes=False, why=kept)
+            yield PlannedVersion(row, goes=False, why=kept)
             continue
         what = "pre-release" if row.is_prerelease else "stable version"
         most = rule.prerelease_days if row.is_prerelease else rule.stable_days
         age = (now - row.published_at).days
         if most is None:
-            yield Verdict(row, goes=False, why=f"the rule excludes {what}s")
+            yield PlannedVersion(row, goes=False, why=f"the rule excludes {what}s")
         elif age < most:
-            yield Verdict(row, goes=False, why=f"a {what} of {days(age)}; the rule applies after {days(most)}")
+            yield PlannedVersion(row, goes=False, why=f"a {what} of {days(age)}; the rule applies after {days(most)}")
         else:
             why = f"{what} older than {days(most)}, not downloaded for {days(rule.fetched_days)}"
-            yield Verdict(row, goes=True, why=why)
+            yield PlannedVersion(row, goes=True, why=why)
 
 
 def _protection(rule: CleanupRule, row: Row, newest: set[int], fetched: dict[int, date]) -> str:

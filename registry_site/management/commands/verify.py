@@ -31,11 +31,11 @@ class Command(BaseCommand):
     def verify(self, sample: int) -> None:
         checked = wrong = 0
         try:
-            for verdict in verifying.verify(sample=sample):
+            for release in verifying.verify(sample=sample):
                 checked += 1
-                wrong += bool(verdict.problems)
-                for problem in verdict.problems:
-                    self.stdout.write(f"{verdict.release}: {problem}")
+                wrong += bool(release.problems)
+                for problem in release.problems:
+                    self.stdout.write(f"{release.release}: {problem}")
             mirrored, lost = self.verify_mirrored(sample)
         except StorageUnavailable as away:
             raise CommandError(f"Stopped after {checked} versions: {away}") from away

@@ -12,7 +12,7 @@ import pytest
 
 from apps.lib import versions
 from apps.modules.comparing.changes import between
-from apps.modules.comparing.guard import Verdict
+from apps.modules.comparing.guard import GuardResult
 from tests.rows import for_each_row
 
 FOLDER = Path(__file__).with_name("histories")
@@ -26,7 +26,7 @@ def lines_of(module):
     measure = None
     for entry in history:  # by precedence
         if measure is not None:
-            yield line_of(Verdict(entry["version"], measure["version"], between(measure, entry)))
+            yield line_of(GuardResult(entry["version"], measure["version"], between(measure, entry)))
         if measure is None or not is_prerelease(entry) or is_prerelease(measure):
             measure = entry
 
@@ -35,14 +35,14 @@ def is_prerelease(entry):
     return versions.parse(entry["version"]).is_prerelease
 
 
-def line_of(verdict):
-    if not verdict.breaking:
-        return f"{verdict.version} after {verdict.against}: nothing breaks"
-    rules = Counter(change.rule for change in verdict.breaking)
+def line_of(result):
+    if not result.breaking:
+        return f"{result.version} after {result.against}: nothing breaks"
+    rules = Counter(change.rule for change in result.breaking)
     found = ", ".join(f"{rule} {count}" for rule, count in sorted(rules.items()))
-    said = "said" if verdict.is_said else "NOT SAID"
-    names = " ".join(sorted({change.name for change in verdict.breaking})[:NAMED])
-    return f"{verdict.version} after {verdict.against}: {said}, {found} ({names})"
+    said = "said" if result.is_said else "NOT SAID"
+    names = " ".join(sorted({change.name for change in result.breaking})[:NAMED])
+    return f"{result.version} after {result.against}: {said}, {found} ({names})"
 
 
 @pytest.mark.slow

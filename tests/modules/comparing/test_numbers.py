@@ -5,7 +5,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
-from apps.modules.comparing.guard import verdict_on
+from apps.modules.comparing.guard import compare_with_current
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.comparing import next_breaking, says_breaking, step_between
 from tests.rows import for_each_row
@@ -52,7 +52,7 @@ def compared(published, acme):
     """The version with which a new one is compared, among published ones."""
 
     def compare(version: str) -> str:
-        found = verdict_on(acme, "vpc/aws", version, {"units": []})
+        found = compare_with_current(acme, "vpc/aws", version, {"units": []})
         return found.against if found else ""
 
     return compare

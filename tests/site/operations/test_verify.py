@@ -17,7 +17,7 @@ BLOBS = Path(settings.DATA_DIR) / "blobs"
 
 
 def problems():
-    return [problem for verdict in verifying.verify() for problem in verdict.problems]
+    return [problem for checked in verifying.verify() for problem in checked.problems]
 
 
 def test_what_is_as_it_was_published_is_sound(published):
