@@ -25,7 +25,7 @@ class Download(NamedTuple):
     user_id: int | None
 
 
-class Exchanged(NamedTuple):
+class SourceToken(NamedTuple):
     """An API token that a short-lived one was issued for: the digest of its secret, and its number."""
 
     digest: str
@@ -49,7 +49,7 @@ class Ready:
     true_for: float = 0.0
     credentials_for: float = inf
     visibility: str = ""
-    exchanged: Exchanged | None = None
+    source_token: SourceToken | None = None
 
 
 def mark(response: HttpResponseBase, ready: Ready) -> None:

@@ -27,7 +27,7 @@ from apps.protocol.last_public import last_public
 from apps.protocol.locations import Asked, asked_at, disposition_of
 from apps.releases import fetchable
 from apps.releases.lifecycle.quarantine import blocked
-from registry_site.front.table import ARCHIVES, MIRROR, Headers, Key, Origin, Question
+from registry_site.front.table import ARCHIVES, MIRROR, AccessFields, Headers, Key, Question
 
 # Larger ones are sent as files.
 SMALL_BYTES = 64 * 1024
@@ -65,7 +65,7 @@ class Frame:
     """The common parts of Django's answers of a kind: to the same host, by the same kind of link, for one suffix."""
 
     headers: Headers
-    origin: Origin
+    access: AccessFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Archive:
     file: str
     scopes: Collection[str]
     seconds: float
-    origin: Origin
+    access: AccessFields
     is_public: bool
     may_stay: bool
 
@@ -197,7 +197,7 @@ class Archives:
         seconds = min(LONGEST, stored.seconds) if asked.seconds is None else min(LONGEST, asked.seconds)
         is_public = asked.seconds is None
         may_stay = stored.package is None or is_public
-        return Archive(status, headers, body, file, {places[0]}, seconds, frame.origin, is_public, may_stay)
+        return Archive(status, headers, body, file, {places[0]}, seconds, frame.access, is_public, may_stay)
 
     def record_use(self, question: Question, asked: Asked, stored: Stored) -> None:
         """Count the fetch of a package of another registry, as its view does. What is repeated is not counted again."""
@@ -209,7 +209,7 @@ class Archives:
         ):
             mirrors.others.record_use(asked.link.provider, stored.package)
 
-    def learn(self, question: Question, *, status: int, headers: Headers, origin: Origin) -> bool:
+    def learn(self, question: Question, *, status: int, headers: Headers, access: AccessFields) -> bool:
         """Keep what Django's answers of this kind have in common; False if this one does not show it."""
         asked = self.asked(question) if status == HTTPStatus.OK else None
         given = dict(headers)
@@ -220,7 +220,7 @@ class Archives:
         if len(self._frames) >= MOST_FRAMES:
             self._frames.pop(next(iter(self._frames)))
         same = tuple((name, value) for name, value in headers if name != b"x-request-id")
-        self._frames[kind_of(question, asked)] = Frame(same, Origin(route=origin.route))
+        self._frames[kind_of(question, asked)] = Frame(same, AccessFields(route=access.route))
         return True
 
 

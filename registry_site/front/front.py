@@ -23,10 +23,10 @@ from registry_site.front.table import (
     ARCHIVES,
     CREDENTIALS,
     READERS,
+    AccessFields,
     Entry,
     Headers,
     Key,
-    Origin,
     Question,
     Table,
     for_links,
@@ -111,7 +111,7 @@ class Front:
         if reader is None:
             question.waited_for = reader_key  # of many documents one is asked for, and shows whether the others may be
             return None
-        person = reader.origin.person
+        person = reader.access.person
         entry = Entry(
             document.whole,
             {*document.scopes, *reader.scopes},
@@ -119,7 +119,7 @@ class Front:
             self.changes.number,
             min(document.until, reader.until),
             document.download and document.download._replace(user_id=person),
-            replace(document.origin, person=person),
+            replace(document.access, person=person),
         )
         self.stale.keep_joined(question, document, reader, entry)
         self.table.add(question.key, entry)
@@ -158,7 +158,7 @@ class Front:
         """A small one that is whole answers equal requests from now on."""
         whole = whole_of(archive.status, archive.headers, archive.body)
         until = question.at + archive.seconds
-        entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.origin)
+        entry = Entry(whole, archive.scopes, question.era, question.number, until, None, archive.access)
         self.stale.keep_archive(question, archive, entry)
         if archive.status == HTTPStatus.OK and archive.may_stay and not archive.file:
             self.table.add(question.key, entry)
@@ -189,11 +189,11 @@ class Front:
         status: int,
         headers: Headers,
         body: bytes,
-        origin: Origin = Origin(),  # noqa: B008  # it cannot change
+        access: AccessFields = AccessFields(),  # noqa: B008  # it cannot change
     ) -> bool:
         """Store Django's answer for equal requests; False if it must not or cannot be stored."""
         if ready is None:
-            return self.archives.learn(question, status=status, headers=headers, origin=origin)
+            return self.archives.learn(question, status=status, headers=headers, access=access)
         is_personal = any(
             name == b"set-cookie" or (name == b"vary" and b"cookie" in value.lower()) for name, value in headers
         )
@@ -208,7 +208,7 @@ class Front:
             question.number,
             question.at + ready.seconds,
             ready.download,
-            origin,
+            access,
             kept=self.stale.kept_until(question, ready),
             visibility=ready.visibility,
         )

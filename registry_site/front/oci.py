@@ -20,7 +20,7 @@ from apps.lib.errors import CredentialsRequired, Invalid
 from apps.oci import registry_tokens
 from apps.oci.base import INSUFFICIENT, PULL, challenge_to
 from apps.oci.views.tokens import secret_of
-from registry_site.front.table import CREDENTIALS, Entry, Headers, Key, Origin, Question, Whole, whole_of
+from registry_site.front.table import CREDENTIALS, AccessFields, Entry, Headers, Key, Question, Whole, whole_of
 
 PREFIX, TOKEN = "/v2/", "/v2/token"
 _MANIFEST = re.compile(r"/v2/(.+)/manifests/[^/]+")
@@ -117,14 +117,14 @@ def challenge(question: Question) -> Entry | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Exchange:
+class TokenRequest:
     """The digest of the API token that the token service was sent, empty without one; and the scopes."""
 
     digest: str
     scopes: list[str] | None
 
 
-def exchange_asked(environ: Mapping[str, Any]) -> Exchange | None:
+def token_request_of(environ: Mapping[str, Any]) -> TokenRequest | None:
     """None where Django says what is wrong with it."""
     authorization, method = environ.get("HTTP_AUTHORIZATION", "").strip(), environ["REQUEST_METHOD"]
     try:
@@ -141,7 +141,7 @@ def exchange_asked(environ: Mapping[str, Any]) -> Exchange | None:
         return None
     if not secret and (authorization or method == "POST"):
         return None
-    return Exchange(tokens.digest_of(secret) if secret else "", fields.get("scope"))
+    return TokenRequest(tokens.digest_of(secret) if secret else "", fields.get("scope"))
 
 
 def token_for(number: int | None, scopes: list[str] | None) -> Entry:
@@ -163,4 +163,4 @@ def _said(status: HTTPStatus, document: Mapping[str, Any], route: str, more: Hea
         (b"x-content-type-options", b"nosniff"),
         *more,
     )
-    return Entry(whole_of(status, headers, body), (), -1, -1, 0.0, None, Origin(route))
+    return Entry(whole_of(status, headers, body), (), -1, -1, 0.0, None, AccessFields(route))

@@ -43,9 +43,9 @@ async def send_entry(question: Question, entry: Entry, send: Send, *, file: str 
         authorization=question.scheme_of_credentials.decode("latin-1"),
         user_agent=user_agent,
         client_version=question.header(b"x-terraform-version"),
-        route=entry.origin.route,
-        person=entry.origin.person,
-        release=entry.origin.release,
+        route=entry.access.route,
+        person=entry.access.person,
+        release=entry.access.release,
     )
     clients.note(question.client)
 

@@ -97,13 +97,13 @@ class Stale:
         for name in oci.blobs_of(key, entry.whole):
             self._mark(name, entry)
 
-    def keep_exchange(self, ready: Ready | None, at: float, known: tuple[int, int]) -> None:
+    def keep_source_token(self, ready: Ready | None, at: float, known: tuple[int, int]) -> None:
         """The token service may have issued a token. `known`: the generation before, era and number."""
-        if self.is_on and ready is not None and (exchanged := ready.exchanged) is not None:
-            whole = whole_of(0, (), str(exchanged.number).encode())
+        if self.is_on and ready is not None and (source := ready.source_token) is not None:
+            whole = whole_of(0, (), str(source.number).encode())
             entry = Entry(whole, ready.scopes, *known, 0.0, None, kept=at + min(ready.credentials_for, KEPT))
-            for name in (exchanged.digest, oci.token_named(exchanged.number)):
-                self._table.add(_exchanged(name), entry)
+            for name in (source.digest, oci.token_named(source.number)):
+                self._table.add(_key_of_token(name), entry)
 
     def keep_archive(self, question: Question, archive: Archive, entry: Entry) -> None:
         """Small ones are repeated themselves."""
@@ -123,10 +123,10 @@ class Stale:
         """Return the token service's answer while the database is away: an anonymous one, or one for credentials that
         it has answered before.
         """
-        asked = oci.exchange_asked(environ) if await self._changes.has_outage() else None
+        asked = oci.token_request_of(environ) if await self._changes.has_outage() else None
         if asked is None:
             return None
-        known = self._table.find_kept(_exchanged(asked.digest)) if asked.digest else None
+        known = self._table.find_kept(_key_of_token(asked.digest)) if asked.digest else None
         if asked.digest and known is None:
             return None
         entry = oci.token_for(int(known.whole.body) if known else None, asked.scopes)
@@ -135,7 +135,7 @@ class Stale:
 
     def count(self, entry: Entry) -> None:
         self._table.count(entry)
-        self.answers[entry.origin.route] = self.answers.get(entry.origin.route, 0) + 1
+        self.answers[entry.access.route] = self.answers.get(entry.access.route, 0) + 1
 
     def figures(self) -> dict[str, Any]:
         """For /status: since when and until when this process repeats answers, and how many; empty if it does not.
@@ -176,7 +176,7 @@ class Stale:
     def _pong(self, question: Question) -> Entry | None:
         """A client asks first whether its token counts."""
         who = oci.asked_as(question)
-        if question.path != oci.PREFIX or who is None or self._table.find_kept(_exchanged(who)) is None:
+        if question.path != oci.PREFIX or who is None or self._table.find_kept(_key_of_token(who)) is None:
             return None
         return oci.pong()
 
@@ -188,9 +188,9 @@ class Stale:
         if document is not None:
             reader = self._table.find_kept(_reader(key, document)) if key[CREDENTIALS] is not None else None
             if self._may_read(key, document, reader):
-                person = reader.origin.person if reader is not None else None
+                person = reader.access.person if reader is not None else None
                 download = document.download and document.download._replace(user_id=person)
-                return replace(document, download=download, origin=replace(document.origin, person=person))
+                return replace(document, download=download, access=replace(document.access, person=person))
         return self._table.find_kept(of_anybody(key)) if key[CREDENTIALS] is not None else None
 
     def _may_read(self, key: Key, document: Entry, reader: Entry | None) -> bool:
@@ -228,9 +228,9 @@ def _seen(credentials: str | bytes | None, key: Key) -> Key:
     return ("seen", credentials, repr(key))
 
 
-def _exchanged(token: str | bytes) -> Key:
+def _key_of_token(token: str | bytes) -> Key:
     """By the digest of its secret, or as `oci.asked_as` names it."""
-    return ("exchanged", token)
+    return ("source_token", token)
 
 
 def _without_condition(question: Question) -> dict[bytes, bytes]:

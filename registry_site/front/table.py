@@ -90,7 +90,7 @@ def question_of(scope: Any) -> Question | None:
     if b"host" not in headers or (b"range" in headers and not has_parts):
         return None
     credentials = headers.get(b"authorization")
-    client, scheme = _origin(
+    client, scheme = _client_and_scheme(
         str((scope.get("client") or ("",))[0]),
         scope["scheme"],
         headers.get(b"x-forwarded-for", b""),
@@ -146,7 +146,7 @@ def may_tell(method: str, path: str) -> bool:
     return not _TELLS_NOTHING.match(path)
 
 
-def _origin(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes) -> tuple[str, str]:
+def _client_and_scheme(peer: str, scheme: str, forwarded_for: bytes, forwarded_proto: bytes) -> tuple[str, str]:
     """The client and the scheme as Django sees them."""
     environ = {
         "REMOTE_ADDR": peer,
@@ -180,8 +180,8 @@ class Whole:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """The origin of an answer: what Django's access line said about its request; equal requests have the same."""
+class AccessFields:
+    """The fields of the access line that Django wrote about the request of an answer; equal requests have the same."""
 
     route: str = ""
     person: int | None = None
@@ -196,7 +196,7 @@ class Entry:
     number: int
     until: float
     download: Download | None
-    origin: Origin = Origin()
+    access: AccessFields = AccessFields()
     readers: str = ""  # of which namespace: theirs is the answer
     kept: float = 0.0  # while the database is away it may be repeated until then
     visibility: str = ""  # of that namespace
@@ -242,7 +242,7 @@ class Table:
 
     def count(self, entry: Entry, *, is_hit: bool = False) -> None:
         """Count an answer that is sent."""
-        counted = (entry.origin.route, entry.whole.status)
+        counted = (entry.access.route, entry.whole.status)
         self.hits += is_hit
         self.answers[counted] = self.answers.get(counted, 0) + 1
 

@@ -28,7 +28,7 @@ from opentelemetry.trace import Span, SpanKind, StatusCode, format_trace_id, get
 
 from apps.lib.process import traces
 from apps.portal.frame.context import larder_version
-from registry_site.server.middleware import METHODS, ORIGIN, Respond
+from registry_site.server.middleware import ACCESS_FIELDS, METHODS, Respond
 
 # The longest that an ending process waits for a collector that does not answer.
 LAST_SECONDS = 2.0
@@ -130,15 +130,15 @@ class RequestSpans:
             span = request.META[_SPAN] = tracing.begin_span(str(method), SpanKind.SERVER, request.headers)
         with tracing.within(span):
             response = self.get_response(request)
-        if (origin := request.META.get(ORIGIN)) is not None:
-            span.update_name(f"{method} {origin['route']}")
+        if (fields := request.META.get(ACCESS_FIELDS)) is not None:
+            span.update_name(f"{method} {fields['route']}")
             found = {
                 "http.request.method": str(method),
                 "http.response.status_code": response.status_code,
                 "http.route": f"/{request.resolver_match.route}" if request.resolver_match else None,
-                "larder.route": origin["route"],
-                "larder.person": origin["person"],
-                "larder.release": origin["release"],
+                "larder.route": fields["route"],
+                "larder.person": fields["person"],
+                "larder.release": fields["release"],
                 "larder.request_id": request.META.get("larder.request_id"),
             }
             span.set_attributes({name: value for name, value in found.items() if value is not None})

@@ -45,13 +45,13 @@ from apps.jobs.waiting import ASKED
 from apps.releases.lifecycle.quarantine import blocked
 from registry_site.front.front import front
 from registry_site.front.oci import TOKEN
-from registry_site.front.table import Origin, Question, question_of
+from registry_site.front.table import AccessFields, Question, question_of
 from registry_site.server import probes
 from registry_site.server.connections import PATHSEND, client_of, connections, is_http2
 from registry_site.server.documents import NOSNIFF, send_document
 from registry_site.server.environ import environ_of
 from registry_site.server.lanes import Lanes
-from registry_site.server.middleware import ORIGIN
+from registry_site.server.middleware import ACCESS_FIELDS
 from registry_site.server.request_body import Gathering, RequestBody, Sender
 from registry_site.server.threads import CountedThreads
 from registry_site.server.waiting import WaitingRoom
@@ -116,7 +116,7 @@ def _store(question: Question, answer: Answer, environ: dict[str, Any]) -> bool:
         status=answer.status,
         headers=tuple(answer.headers),
         body=answer.whole,
-        origin=Origin(**environ.get(ORIGIN, {})),
+        access=AccessFields(**environ.get(ACCESS_FIELDS, {})),
     )
 
 
@@ -160,7 +160,7 @@ class Application:
             if question is not None and await front.has_answered(scope, question, send):
                 return
             try:
-                await Exchange(self, scope, Sender(receive), send, question).run()
+                await RequestCycle(self, scope, Sender(receive), send, question).run()
             finally:
                 if question is not None:
                     front.settle(question, is_ready=False)
@@ -170,7 +170,7 @@ class Stalled(Exception):
     """The client has stopped reading its answer."""
 
 
-class Exchange:
+class RequestCycle:
     def __init__(
         self, application: Application, scope: HTTPScope, sender: Sender, send: Send, question: Question | None
     ) -> None:
@@ -261,7 +261,7 @@ class Exchange:
             return
         was_away, at, known = front.changes.outage.is_sure, time.monotonic(), (front.changes.era, front.changes.number)
         answer = await self._called()
-        front.stale.keep_exchange(answer.ready, at, known)
+        front.stale.keep_source_token(answer.ready, at, known)
         if self.question is not None:
             front.settle(self.question, is_ready=_store(self.question, answer, self.environ))
         if body is not None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.lib.net.forwarding import PROXIED, origin
+from apps.lib.net.forwarding import PROXIED, forwarded
 
 Environ = dict[str, Any]
 # In the environ: the peer's own address if nobody has forwarded the request, else empty.
@@ -34,7 +34,7 @@ def decide(environ: Environ) -> None:
     peer = environ.get("REMOTE_ADDR", "")
     forwarded_for = environ.pop("HTTP_X_FORWARDED_FOR", "")
     forwarded_proto = environ.pop("HTTP_X_FORWARDED_PROTO", "")
-    found = origin(
+    found = forwarded(
         settings.TRUSTED_PROXIES,
         peer=peer,
         forwarded_for=forwarded_for,

@@ -30,7 +30,7 @@ from registry_site.monitoring.clients import clients
 Respond = Callable[[HttpRequest], HttpResponseBase]
 METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 # In the environ: what the front says of a ready answer that Django gave first.
-ORIGIN = "larder.origin"
+ACCESS_FIELDS = "larder.access_fields"
 log = structlog.get_logger("larder.access")
 # What clusters, load balancers and Prometheus ask each web server for, by its own address.
 PROBES = ("/healthz", "/readyz", "/metrics")
@@ -60,7 +60,7 @@ class RequestIdMiddleware:
             if ASKED not in request.META:
                 route, seconds = route_of(request), time.perf_counter() - started
                 person = person_of(request)
-                request.META[ORIGIN] = {"route": route, "person": person, "release": release}
+                request.META[ACCESS_FIELDS] = {"route": route, "person": person, "release": release}
                 _count(request.method or "", route, response.status_code, seconds)
                 clients.note(client)
                 fields = access_fields(

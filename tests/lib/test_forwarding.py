@@ -3,14 +3,14 @@
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.net.forwarding import Origin, TrustedProxies, origin
+from apps.lib.net.forwarding import Forwarded, TrustedProxies, forwarded
 from tests.rows import for_each_row
 
 PROXIES = TrustedProxies.parse(["10.0.0.0/8", "2001:db8:f::/48", "192.0.2.7"])
 
 
 def client(peer: str, forwarded_for: str = "", proxies: TrustedProxies = PROXIES) -> str:
-    return origin(proxies, peer=peer, forwarded_for=forwarded_for, forwarded_proto="").client
+    return forwarded(proxies, peer=peer, forwarded_for=forwarded_for, forwarded_proto="").client
 
 
 @for_each_row(
@@ -71,8 +71,8 @@ def test_who_is_trusted_by_a_word_and_nobody_without_one(words, peer, expected):
     ],
 )
 def test_the_scheme_is_what_the_proxy_next_to_the_client_saw(peer, forwarded_for, forwarded_proto, scheme):
-    found = origin(PROXIES, peer=peer, forwarded_for=forwarded_for, forwarded_proto=forwarded_proto)
-    assert found == Origin(client(peer, forwarded_for), scheme, is_proxied=peer == "10.0.0.1")
+    found = forwarded(PROXIES, peer=peer, forwarded_for=forwarded_for, forwarded_proto=forwarded_proto)
+    assert found == Forwarded(client(peer, forwarded_for), scheme, is_proxied=peer == "10.0.0.1")
 
 
 @for_each_row("word", ["10.0.0.0/33", "proxy.example", "10.0.0.1:80", "unix:", "fe80::/129"])

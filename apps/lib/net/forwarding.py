@@ -47,7 +47,7 @@ class TrustedProxies:
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class Forwarded:
     """`scheme` is empty if no trusted proxy sent one. `is_proxied`: the peer is a trusted proxy."""
 
     client: str
@@ -55,13 +55,13 @@ class Origin:
     is_proxied: bool = False
 
 
-def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_proto: str) -> Origin:
+def forwarded(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_proto: str) -> Forwarded:
     """The client behind trusted proxies. Ignores both headers from any other peer."""
     address = parse_address(peer)
     client = str(address) if address else peer
     # Only a peer without any address is a Unix socket; an unparsable address is not.
     if not proxies.trusts(address) or (peer and not address):
-        return Origin(client)
+        return Forwarded(client)
     hops = 0
     for entry in reversed(_entries(forwarded_for)):
         address = parse_address(entry)
@@ -74,7 +74,7 @@ def origin(proxies: TrustedProxies, *, peer: str, forwarded_for: str, forwarded_
     schemes = _entries(forwarded_proto.lower())
     # Chained proxies either keep one value or append one each, in step with the addresses.
     scheme = schemes[-min(max(hops, 1), len(schemes))] if schemes else ""
-    return Origin(client, scheme if scheme in ("http", "https") else "", is_proxied=True)
+    return Forwarded(client, scheme if scheme in ("http", "https") else "", is_proxied=True)
 
 
 def parse_address(text: str) -> IPv4Address | IPv6Address | None:

@@ -76,8 +76,8 @@ def _answer(token: ApiToken | None, asked: list[str] | None) -> Response:
     response = Response(document, headers={"Cache-Control": "no-store"})
     if token is not None:
         seconds = (token.expires_at - timezone.now()).total_seconds()
-        exchanged = ready.Exchanged(token.digest, token.pk)
-        ready.mark(response, ready.Ready({generation.ACCESS}, 0.0, credentials_for=seconds, exchanged=exchanged))
+        source = ready.SourceToken(token.digest, token.pk)
+        ready.mark(response, ready.Ready({generation.ACCESS}, 0.0, credentials_for=seconds, source_token=source))
     return response
 
 

@@ -14,8 +14,8 @@ from apps.http.ready import ready_of
 from registry_site.front.archives import Archives
 from registry_site.front.changes import Changes
 from registry_site.front.front import Front
-from registry_site.front.table import Origin, Question, question_of
-from registry_site.server.middleware import ORIGIN
+from registry_site.front.table import AccessFields, Question, question_of
+from registry_site.server.middleware import ACCESS_FIELDS
 
 T = TypeVar("T")
 PRIVATE_TO_EACH = b"x-request-id"
@@ -80,7 +80,7 @@ class Process:
             status=response.status_code,
             headers=tuple(headers),
             body=body,
-            origin=Origin(**response.wsgi_request.META[ORIGIN]),
+            access=AccessFields(**response.wsgi_request.META[ACCESS_FIELDS]),
         )
 
     def end(self) -> None:

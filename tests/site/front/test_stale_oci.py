@@ -51,7 +51,7 @@ def exchange(process: Process, secret: str = "", *, by_form: bool = False, scope
     else:
         known = process.front.changes.era, process.front.changes.number
         answer = Client().get(f"/v2/token?{scope}", headers={"authorization": basic} if secret else {})
-        process.front.stale.keep_exchange(ready_of(answer), time.monotonic(), known)
+        process.front.stale.keep_source_token(ready_of(answer), time.monotonic(), known)
         token = answer.json()["token"]
     return Client(HTTP_AUTHORIZATION=f"Bearer {token}")
 
