@@ -21,7 +21,7 @@ from apps.accounts.creations import Source
 from apps.accounts.models import Namespace, Role
 from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
-from apps.contrib.git import credentials, forges, hooks, host_scanning, locking, places, rulebook, syncing
+from apps.contrib.git import credentials, forges, hooks, host_scanning, places, row_locks, rulebook, syncing
 from apps.contrib.git.models import Forge, GitRepository, Submodules, Tag, Verdict
 from apps.contrib.git.remote import host_keys, remotes
 from apps.contrib.git.remote.remotes import Remote
@@ -188,7 +188,7 @@ def host_fingerprints(repository: GitRepository) -> list[str]:
 @transaction.atomic
 def disconnect(*, repository: GitRepository, actor: Viewer) -> None:
     """Its releases stay. Waiting tags are no longer published. Safe to repeat."""
-    row = locking.locked(repository.pk)
+    row = row_locks.locked(repository.pk)
     if row.ended_at is not None:
         return
     row.ended_at = repository.ended_at = timezone.now()
@@ -265,7 +265,7 @@ def _required_of_owner(repository: GitRepository, actor: Viewer) -> GitRepositor
     Raises Conflict, and what the gate raises.
     """
     connections.lock_as_owner(repository.namespace, actor)  # before its repositories
-    row = locking.required(repository)
+    row = row_locks.required(repository)
     connections.changed(CONNECTIONS.kind, row.pk, actor)
     machines.acted(row.user_id, actor, Act.CHANGED)
     return row

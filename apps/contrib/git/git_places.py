@@ -12,8 +12,8 @@ from django.conf import settings
 from apps.accounts.access.gate import Viewer
 from apps.contrib.git import (
     credentials,
-    exchanges,
     forges,
+    git_calls,
     host_scanning,
     locating,
     refusals,
@@ -21,7 +21,7 @@ from apps.contrib.git import (
     scanning,
     tag_matching,
 )
-from apps.contrib.git.exchanges import Source
+from apps.contrib.git.git_calls import Source
 from apps.contrib.git.models import GitRepository, Tag
 from apps.contrib.git.remote import remotes
 from apps.contrib.git.remote.access import GitFailed
@@ -59,7 +59,7 @@ class GitPlace:
     def listed(self) -> "Tags":
         host_scanning.pin_first(self.repository)
         remote = remotes.parse(self.repository.url)
-        return Tags(exchanges.listed(self.repository.pk, remote, credentials.access_of(self.repository)), remote)
+        return Tags(git_calls.listed(self.repository.pk, remote, credentials.access_of(self.repository)), remote)
 
     def scanned(self) -> dict[str, Any]:
         host_scanning.pin_first(self.repository)

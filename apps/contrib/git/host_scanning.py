@@ -17,7 +17,7 @@ from apps.accounts.access.people_only import people_only
 from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.git import credentials, locking
+from apps.contrib.git import credentials, row_locks
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.remote import host_keys, remotes
 from apps.contrib.git.remote.access import GitFailed
@@ -65,7 +65,7 @@ def ask(*, repository: GitRepository, actor: Viewer, unless_within: timedelta = 
     if state_of(repository) == DONE and at is not None and timezone.now() - at < unless_within:
         return
     with transaction.atomic():
-        row = locking.required_working(repository)
+        row = row_locks.required_working(repository)
         machines.acted(row.user_id, actor, Act.SCANNED)
         enqueue(row, actor)
     repository.host_scan, repository.host_scanned_at = row.host_scan, row.host_scanned_at
@@ -99,7 +99,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:  # noqa: ARG001  
             found = {"state": FAILED, "failure": _told(error)}
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = row_locks.connected(repository.pk)
         if row is None:
             return
         if row.suspended_at is not None:  # by now
@@ -119,7 +119,7 @@ def pin_first(repository: GitRepository) -> None:
     database_availability.release_connection()
     keys = _scanned(repository)
     with transaction.atomic():
-        row = locking.working(repository.pk)
+        row = row_locks.working(repository.pk)
         if row is not None:
             _pin_first(row, keys)
             repository.host_keys = row.host_keys

@@ -2,7 +2,7 @@
 
 from apps.accounts.identity import marks
 from apps.contrib.git import forges, pushing, requesting, tag_signatures
-from apps.contrib.git.exchanges import Source
+from apps.contrib.git.git_calls import Source
 from apps.contrib.git.models import Tag
 from apps.contrib.git.remote.checkouts import Commit
 from apps.contrib.git.remote.remotes import Remote

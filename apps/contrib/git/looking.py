@@ -12,8 +12,8 @@ import structlog
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import requiring
-from apps.contrib.git import exchanges, places, publishing, refusals, verdicts
-from apps.contrib.git.exchanges import Budget
+from apps.contrib.git import git_calls, places, publishing, refusals, verdicts
+from apps.contrib.git.git_calls import Budget
 from apps.contrib.git.models import MAX_REASON, GitRepository, Tag
 from apps.contrib.git.places import Place
 from apps.contrib.git.remote import patterns
@@ -83,7 +83,7 @@ def _of_commit(place: Place, tags: Sequence[Tag], budget: Budget) -> list[dict[s
     """Of tags that lead to one commit. Raises GitFailed."""
     source = place.source_of(tags[0])
     found, left = [], []
-    with exchanges.fetched(tags[0].repository, source, budget) as commit:
+    with git_calls.fetched(tags[0].repository, source, budget) as commit:
         for tag in tags:  # first what costs little
             folder = source.folder or tag.folder
             refused = _refusal(tag, commit, folder)

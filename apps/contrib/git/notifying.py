@@ -7,7 +7,7 @@ from django.db import transaction
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.git import locking
+from apps.contrib.git import row_locks
 from apps.contrib.git.models import COOLING_DOWN, GitRepository, Tag, TagQuerySet, Verdict
 
 # Most servers that restart are back by then.
@@ -23,7 +23,7 @@ def notify_refused(number: int) -> None:
     if _waiting(number).exists() or not Tag.objects.filter(repository=number, verdict=Verdict.REFUSED).exists():
         return
     with transaction.atomic():
-        row = locking.working(number)
+        row = row_locks.working(number)
         # Another worker may have come first.
         if row is None or _waiting(number).exists():
             return

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from apps.accounts.access.gate import Viewer
 from apps.contrib.git import forges, git_places
-from apps.contrib.git.exchanges import Source
+from apps.contrib.git.git_calls import Source
 from apps.contrib.git.git_places import GitPlace
 from apps.contrib.git.models import Forge, GitRepository, Tag
 from apps.contrib.git.registry_places import RegistryPlace

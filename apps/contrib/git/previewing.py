@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
-from apps.contrib.git import exchanges, host_scanning, locking, looking, places, rulebook, tag_matching
+from apps.contrib.git import git_calls, host_scanning, looking, places, row_locks, rulebook, tag_matching
 from apps.contrib.git.models import POLICY, GitRepository, Tag, Verdict
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.refs import Ref
@@ -59,7 +59,7 @@ def ask(*, repository: GitRepository, actor: Viewer, rules: Iterable[CheckedRule
     with transaction.atomic():
         machines.acted(repository.user_id, actor, Act.SCANNED)
         is_new = queue.enqueue_once(JOB, target=repository.pk, created_by_id=actor.user_id)
-        row = locking.required(repository)
+        row = row_locks.required(repository)
         # A worker that looks already sees what is asked now, unless it has just written what it found.
         if is_new or row.preview.get("state") == "waiting":
             row.preview = {**_empty(), **(row.preview or {}), "state": "waiting", "failure": None, "asked": asked}
@@ -116,7 +116,7 @@ def _look(claim: Claim, *, may_repeat: bool) -> bool:
             found = {"state": "failed", "failure": {"code": error.code, "text": str(error), "hint": error.hint}}
     with transaction.atomic():
         claim.guard()
-        row = locking.connected(repository.pk)
+        row = row_locks.connected(repository.pk)
         if row is None:
             return True
         if row.suspended_at is not None:
@@ -143,7 +143,7 @@ def _seen(repository: GitRepository, asked: list[dict[str, str]] | None) -> dict
     repository.preview = {**_empty(), **found}
     try:
         rows = looking.newest([_rule(rule) for rule in rules], planned(repository, rules))
-        looks = looking.into(repository, rows, exchanges.Budget())
+        looks = looking.into(repository, rows, git_calls.Budget())
     except tag_matching.TooManyVersions:  # as everyone who reads the preview is told
         rows, looks = [], []
     checked = {"rules": rules, "looks": looks, "unchecked": len(rows) - len(looks)}

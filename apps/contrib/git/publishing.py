@@ -15,14 +15,14 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.contrib.git import (
-    exchanges,
+    git_calls,
     locating,
-    locking,
     notifying,
     places,
     pushing,
     queueing,
     refusals,
+    row_locks,
     syncing,
     verdicts,
 )
@@ -155,7 +155,7 @@ def _publish(tag: Tag) -> Release:
         try:
             source = place.pinned(tag)
             with place.fetching(source):
-                commit = stack.enter_context(exchanges.fetched(tag.repository, source))
+                commit = stack.enter_context(git_calls.fetched(tag.repository, source))
         except GitFailed as failed:
             raise _NotFetched(failed, is_final=place.is_over(failed)) from failed
         fault_point("after:git-fetch", tag)
@@ -288,7 +288,7 @@ def _wait_or_refuse(claim: Claim, tag: Tag, failed: GitFailed, *, is_final: bool
         return
     with transaction.atomic():
         claim.guard()
-        row = locking.locked(tag.repository_id)
+        row = row_locks.locked(tag.repository_id)
         waiting = Tag.objects.filter(pk=tag.pk, verdict=Verdict.WAITING)
         code = failed.code[:MAX_CODE]
         waiting.update(code=code, reason=text[:MAX_REASON], tries=max(1, tag.tries + was_tried))
@@ -305,7 +305,7 @@ def _write(claim: Claim, tag: Tag, which: Q, **changes: object) -> bool:
     """Change the row if it still fits; return whether it did."""
     with transaction.atomic():
         claim.guard()
-        locking.locked(tag.repository_id)
+        row_locks.locked(tag.repository_id)
         return bool(Tag.objects.filter(which, pk=tag.pk).update(**changes))
 
 

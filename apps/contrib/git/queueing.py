@@ -10,7 +10,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from apps.accounts.models import BreakingChanges
-from apps.contrib.git import locking
+from apps.contrib.git import row_locks
 from apps.contrib.git.models import COOLING_DOWN, GitRepository, Precedence, Tag, Verdict
 from apps.jobs import queue, turns
 from apps.jobs.models import WORKING, Job
@@ -68,7 +68,7 @@ def queue_more(repository_id: int) -> int:
     Those that failed wait for the next listing, which says whether they are still there.
     """
     with transaction.atomic():
-        row = locking.working(repository_id)
+        row = row_locks.working(repository_id)
         if row is None or row.started_at is None or row.failed_at is not None:
             return 0
         return _queue(row, Tag.objects.filter(tries=0))

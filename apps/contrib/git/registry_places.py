@@ -19,16 +19,16 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.contrib.git import (
     credentials,
-    exchanges,
     forges,
+    git_calls,
     locating,
     locations_away,
-    locking,
     refusals,
+    row_locks,
     rulebook,
     tag_matching,
 )
-from apps.contrib.git.exchanges import Source
+from apps.contrib.git.git_calls import Source
 from apps.contrib.git.locations_away import LocationFailed
 from apps.contrib.git.models import COOLING_DOWN, POLICY, GitRepository, Tag, Verdict
 from apps.contrib.git.remote import locations, remotes
@@ -117,7 +117,7 @@ class RegistryPlace:
         key = locating.shown(place.remote)
         if key not in listings:
             with locations_away.asking(place.remote, is_listing=True):
-                listings[key] = exchanges.listed(self.repository.pk, place.remote, access)
+                listings[key] = git_calls.listed(self.repository.pk, place.remote, access)
         commit = _commit_in(listings[key], place.ref)
         if not commit:
             raise GitFailed(
@@ -252,7 +252,7 @@ def _commit_in(listing: Listing, tag: str) -> str:
 def _pin(tag: Tag, commit: str) -> None:
     """Write the commit where none was written before. The lock of the repository keeps listings from writing theirs."""
     with transaction.atomic():
-        locking.locked(tag.repository_id)
+        row_locks.locked(tag.repository_id)
         if not Tag.objects.filter(pk=tag.pk, commit="").update(commit=commit):
             tag.refresh_from_db(fields=["commit"])
         else:

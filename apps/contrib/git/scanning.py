@@ -5,8 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.contrib.git import exchanges, module_folders, refusals, suggesting
-from apps.contrib.git.exchanges import Budget, Source
+from apps.contrib.git import git_calls, module_folders, refusals, suggesting
+from apps.contrib.git.git_calls import Budget, Source
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.module_folders import Folder
 from apps.contrib.git.remote import checkouts, tar_files
@@ -24,7 +24,7 @@ FEW_FILES = 8
 
 def scanned(repository: GitRepository, remote: Remote, access: Access) -> dict[str, Any]:
     """Return what `places.Place.scanned` says. Raises GitFailed."""
-    listing = exchanges.listed(repository.pk, remote, access)
+    listing = git_calls.listed(repository.pk, remote, access)
     tags = [ref for ref in listing.tags if ref.is_text and "\0" not in ref.name]
     name = remote.name.rpartition("/")[2]
     folders, count = _Folders(repository, remote, access, name).of(tags, has_head=bool(listing.head))
@@ -89,7 +89,7 @@ class _Folders:
         where, commit_id = (f"refs/tags/{ref.name}", ref.commit) if ref else ("HEAD", "")
         source = Source(self.remote, self.access, where, commit_id, self.repository.forge)
         known = {path.rpartition("/")[0] for path in self.paths}
-        with exchanges.fetched(self.repository, source, budget) as commit:
+        with git_calls.fetched(self.repository, source, budget) as commit:
             # Links and submodules are no configurations.
             files = (entry.path for entry in commit.entries if entry.mode in (0o100644, 0o100755))
             paths = [path for path in files if path.rpartition("/")[0] not in known]

@@ -12,7 +12,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.git import listing_changes, locking, notifying, places, queueing, requesting
+from apps.contrib.git import listing_changes, notifying, places, queueing, requesting, row_locks
 from apps.contrib.git.models import MAX_REASON, POLICY, GitRepository, Precedence, Tag, Verdict
 from apps.contrib.git.places import Found
 from apps.contrib.git.remote.access import GitFailed
@@ -42,7 +42,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 
     Raises Conflict for a repository that was disconnected or has no rules, and Invalid.
     """
-    row = locking.required_working(repository)
+    row = row_locks.required_working(repository)
     if not row.rules.exists():
         raise Conflict("The repository has no rules, so no tag would be published.", hint="Add a rule first.")
     names = None if tags is None else sorted({str(name) for name in tags})
@@ -78,7 +78,7 @@ def sync(*, repository: GitRepository, actor: Viewer, tags: Collection[str] | No
 @transaction.atomic
 def retry(*, tag: Tag, actor: Viewer) -> None:
     """Try a tag again that was refused, waits, or was ignored as not selected or by policy. Raises Conflict."""
-    repository = locking.required_working(tag.repository)
+    repository = row_locks.required_working(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
     row = Tag.objects.filter(pk=tag.pk).judged().first()
@@ -182,7 +182,7 @@ def _apply(claim: Claim, repository: GitRepository, found: Found, said: _Log, as
     now = timezone.now()
     with transaction.atomic():
         claim.guard()
-        row = locking.working(repository.pk)
+        row = row_locks.working(repository.pk)
         if row is None:
             return True
         tags, judge = found.judged(row, now)
@@ -213,7 +213,7 @@ def _fail(claim: Claim, repository: GitRepository, failed: GitFailed, said: _Log
     said.add(f"Failed: {failed} {failed.hint}".rstrip())
     with transaction.atomic():
         claim.guard()
-        row = locking.working(repository.pk)
+        row = row_locks.working(repository.pk)
         if row is None:
             return True
         note_failure(row, failed, log_text=str(said))

@@ -34,7 +34,7 @@ from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockedProvider, LockFile, written
 from apps.lib.mirrored import HostedProvider, LockedVersion
 from apps.lib.net import hostnames
-from apps.providers import locked
+from apps.providers import lock_entries
 
 JOB = "lock-providers"
 MAX_AT_ONCE = 8  # fetches of one run
@@ -90,7 +90,7 @@ def own_versions(request: Request, viewer: Viewer) -> dict[HostedProvider, Locke
             if not is_own(provider):
                 _upstream_for(viewer, provider, request.locks.client)
             else:
-                found[provider] = locked.hashes_of(
+                found[provider] = lock_entries.hashes_of(
                     viewer,
                     provider,
                     constraints=request.required[provider],

@@ -10,7 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
 from apps.contrib.git import (
     connecting,
-    exchanges,
+    git_calls,
     host_scanning,
     monitoring,
     previewing,
@@ -154,7 +154,7 @@ def test_what_was_queued_before_asks_no_server_and_says_why(git: Git, acme, dora
         raise AssertionError("the server was asked")
 
     monkeypatch.setattr(host_keys, "scanned", ask)
-    monkeypatch.setattr(exchanges, "listed", ask)
+    monkeypatch.setattr(git_calls, "listed", ask)
     hand_over(acme, dora, alice)
 
     assert work_off() == 3

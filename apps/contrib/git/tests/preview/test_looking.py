@@ -6,7 +6,7 @@ import pytest
 
 from apps.accounts.models import BreakingChanges, Namespace
 from apps.audit.kinds import Kind
-from apps.contrib.git import connecting, exchanges, looking, previewing, rulebook
+from apps.contrib.git import connecting, git_calls, looking, previewing, rulebook
 from apps.contrib.git.models import Tag
 from apps.contrib.git.tests.conftest import RULES, Connect, Git, kinds, module, work_off
 from apps.releases.models import Release
@@ -126,7 +126,7 @@ def test_what_there_is_no_time_for_is_not_said_but_counted(
     git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch
 ):
     upstream.tag("v1.0.0")
-    monkeypatch.setattr(exchanges, "MAX_SECONDS", 0.0)
+    monkeypatch.setattr(git_calls, "MAX_SECONDS", 0.0)
     monkeypatch.setattr(looking, "_of_commit", pytest.fail)  # nothing is fetched
 
     assert not previewed(git)["v1.0.0 vpc/aws"]["is_checked"]
