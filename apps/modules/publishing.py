@@ -26,8 +26,8 @@ from apps.modules.comparing import awaited, guard
 from apps.modules.contents import extraction, readme
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.models import Kind, Release, State
+from apps.releases.origin.models import Way
 from apps.releases.origin.recording import Fetched
-from apps.releases.origin.rows import Way
 from apps.releases.publishing import approving, pipeline, receiving, reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.pipeline import Questions, Step

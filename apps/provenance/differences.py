@@ -6,7 +6,7 @@ from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import User
 from apps.provenance.origin import Facts
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin, Way
+from apps.releases.origin.models import Origin, Way
 
 CODES = (
     "first",

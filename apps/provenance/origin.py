@@ -16,7 +16,7 @@ from apps.provenance.models import Attestation, Statement
 from apps.provenance.strengths import Strength, strength_of
 from apps.provenance.subjects import Subject
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import PEOPLE, Approval, Origin, Way, joined
+from apps.releases.origin.models import PEOPLE, Approval, Origin, Way, joined
 from apps.signing.models import SigningKey
 
 LABELS = {

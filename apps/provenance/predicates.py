@@ -18,7 +18,7 @@ from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.provenance.strengths import Strength, strength_of
 from apps.provenance.subjects import Subject
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import PEOPLE, Approval, Origin, Way
+from apps.releases.origin.models import PEOPLE, Approval, Origin, Way
 
 STATEMENT_TYPE = "https://in-toto.io/Statement/v1"
 PREDICATE_TYPE = "https://slsa.dev/provenance/v1"

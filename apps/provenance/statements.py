@@ -25,7 +25,7 @@ from apps.lib.formats import dsse, sums
 from apps.provenance import predicates, referrers, subjects
 from apps.provenance.models import Statement
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
-from apps.releases.origin.rows import joined
+from apps.releases.origin.models import joined
 from apps.releases.publishing import ledger
 from apps.releases.publishing.fault_injection import fault_point
 from apps.signing import statement_keys, vault

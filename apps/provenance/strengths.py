@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from apps.releases.origin.rows import Origin, Way
+from apps.releases.origin.models import Origin, Way
 
 
 class Strength(models.TextChoices):

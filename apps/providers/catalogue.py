@@ -8,7 +8,7 @@ from apps.providers.models import DocsPage, Provider, ProviderVersion
 from apps.releases.catalogue import describing, indexing
 from apps.releases.catalogue.describing import checked_line, checked_url
 from apps.releases.catalogue.indexing import Entry, Item
-from apps.releases.docs.rows import DocsKind
+from apps.releases.docs.models import DocsKind
 from apps.releases.models import Kind, Lifecycle
 
 # A provider of a large cloud documents about 2,500.

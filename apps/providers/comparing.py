@@ -24,7 +24,7 @@ from apps.releases.catalogue.comparing import (
     previous_among,
     sorted_by_severity,
 )
-from apps.releases.docs.rows import DocsKind
+from apps.releases.docs.models import DocsKind
 from apps.releases.models import Release
 from apps.signing.models import SigningKey
 

@@ -7,7 +7,7 @@ from django.db.models import Q
 from apps.accounts.models import Namespace
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Reason
-from apps.releases.docs.rows import DocsQuerySet, DocsRow
+from apps.releases.docs.models import DocsQuerySet, DocsRow
 from apps.releases.models import Release
 from apps.releases.version_rows import VersionQuerySet
 from apps.signing.models import SigningKey

@@ -23,9 +23,9 @@ from apps.admin_base.display import moment
 from apps.admin_base.filters import Filter
 from apps.blobs import store
 from apps.releases.catalogue import indexing
-from apps.releases.cleanup.rows import CleanupRule
+from apps.releases.cleanup.models import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc, State
-from apps.releases.origin.rows import Origin, Way, joined
+from apps.releases.origin.models import Origin, Way, joined
 
 
 def in_quarantine(path: str) -> Filter:

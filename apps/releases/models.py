@@ -11,8 +11,8 @@ from django.utils import timezone
 from apps.accounts.models import Namespace
 from apps.lib.errors import Reason
 from apps.releases import search_rows, team_rows, upload_rows  # noqa: F401  # Django looks for models from here
-from apps.releases.cleanup import rows  # noqa: F401  # and for the cleanup rules
-from apps.releases.origin import rows as origin_rows  # noqa: F401  # and for origins and approvals
+from apps.releases.cleanup import models as cleanup_models  # noqa: F401  # and for the cleanup rules
+from apps.releases.origin import models as origin_models  # noqa: F401  # and for origins and approvals
 
 
 class Kind(models.TextChoices):

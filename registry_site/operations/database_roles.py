@@ -20,7 +20,7 @@ from apps.notify.models import OutboxEvent
 from apps.provenance.models import Referrer, Statement
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
-from apps.releases.origin.rows import Approval, Origin
+from apps.releases.origin.models import Approval, Origin
 from apps.signing.models import (
     KeyFingerprint,
     PrivateKey,

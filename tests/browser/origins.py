@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.provenance.models import Attestation, Form
 from apps.releases.models import Release
-from apps.releases.origin.rows import Approval, Decision, Origin, Way
+from apps.releases.origin.models import Approval, Decision, Origin, Way
 from tests.builders.ci_claims import GITHUB, GITHUB_ISSUER, STEP
 
 FACTS = {

@@ -16,7 +16,7 @@ from apps.blobs import store
 from apps.jobs.models import Job
 from apps.lib.errors import RoleRequired
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Approval, Decision
+from apps.releases.origin.models import Approval, Decision
 from apps.releases.publishing import sweeping
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip

@@ -10,7 +10,7 @@ from apps.accounts.identity.trusted import publishers
 from apps.lib.addresses import ModuleAddress
 from apps.modules.comparing import versions
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Approval, Origin, Way
+from apps.releases.origin.models import Approval, Origin, Way
 from apps.releases.origin.unusual import unusual
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher
 from tests.builders.archives import module_zip

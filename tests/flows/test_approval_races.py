@@ -7,7 +7,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release
-from apps.releases.origin.rows import Decision
+from apps.releases.origin.models import Decision
 from apps.releases.publishing import approving
 from tests.builders.approving import ask_for_approval, publisher
 from tests.threads import at_once

@@ -19,7 +19,7 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing
 from apps.providers import publishing as drafting
 from apps.releases.cleanup import planning
-from apps.releases.cleanup.rows import CleanupRule
+from apps.releases.cleanup.models import CleanupRule
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests import rooms

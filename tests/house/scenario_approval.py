@@ -15,7 +15,7 @@ from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Membership, Role
 from apps.accounts.people import service_accounts, teams
 from apps.releases.models import Kind, Release, State
-from apps.releases.origin.rows import Approval, Part, Participant
+from apps.releases.origin.models import Approval, Part, Participant
 from tests.builders.archives import module_zip
 from tests.cast import person
 from tests.house.scenario_trusted import RULE

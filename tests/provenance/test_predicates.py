@@ -13,7 +13,7 @@ from django.utils import timezone
 from apps.lib.formats.oci_manifests import digest_of
 from apps.provenance import statements, strengths, subjects
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import Approval, Origin, Way
+from apps.releases.origin.models import Approval, Origin, Way
 from tests.builders.archives import MODULE
 from tests.builders.ci_claims import COMMIT, SHAPES
 from tests.builders.tars import gz, module_tar

@@ -11,7 +11,7 @@ from apps.lib.digests import Tally
 from apps.providers.docs import sources
 from apps.releases.docs import layouts, reading, rendering
 from apps.releases.docs.layouts import Place
-from apps.releases.docs.rows import DocsKind
+from apps.releases.docs.models import DocsKind
 from tests.builders import docs
 from tests.modules.test_readme import HOSTILE
 from tests.rows import for_each_row

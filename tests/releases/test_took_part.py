@@ -20,7 +20,7 @@ from apps.accounts.rows import Act
 from apps.audit.models import AuditEvent
 from apps.modules import answers
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Participant
+from apps.releases.origin.models import Participant
 from apps.releases.publishing import approving, deciding, sweeping
 from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of

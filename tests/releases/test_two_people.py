@@ -13,7 +13,7 @@ from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Approval, Decision
+from apps.releases.origin.models import Approval, Decision
 from apps.releases.publishing import approving, deciding
 from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of

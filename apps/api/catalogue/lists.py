@@ -16,7 +16,7 @@ from apps.modules.catalogue.reading import module_for
 from apps.providers.reading import provider_for
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Lifecycle, SearchDoc
-from apps.releases.origin.rows import verified
+from apps.releases.origin.models import verified
 from apps.releases.version_rows import VersionQuerySet
 
 

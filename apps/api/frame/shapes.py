@@ -28,7 +28,7 @@ from apps.releases.catalogue.comparing import Change, Severity
 from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Lifecycle, State
 from apps.releases.models import Release as ReleaseRow
-from apps.releases.origin.rows import Decision
+from apps.releases.origin.models import Decision
 
 ROLES = {role.label.lower(): role for role in Role}
 

@@ -15,7 +15,7 @@ from apps.api.frame.shapes import DigestField, MomentField, With, of_release, pa
 from apps.api.versions.releases import ReleaseRow, ReleaseView
 from apps.lib.errors import NotFound
 from apps.releases.models import Release, ReleaseQuerySet
-from apps.releases.origin.rows import Approval
+from apps.releases.origin.models import Approval
 from apps.releases.publishing import approving, deciding
 
 _UNUSUAL = "How it differs from the releases before it, in sentences."

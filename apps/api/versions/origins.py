@@ -16,7 +16,7 @@ from apps.provenance.origin import LABELS
 from apps.provenance.strengths import Strength
 from apps.providers import reading as providers
 from apps.releases.models import Release
-from apps.releases.origin.rows import Way
+from apps.releases.origin.models import Way
 from apps.signing.models import State as KeyState
 
 

@@ -6,8 +6,8 @@ from apps.contrib.git.git_calls import Source
 from apps.contrib.git.models import Tag
 from apps.contrib.git.remote.checkouts import Commit
 from apps.contrib.git.remote.remotes import Remote
+from apps.releases.origin.models import Part
 from apps.releases.origin.recording import Fetched
-from apps.releases.origin.rows import Part
 
 
 def facts_of(tag: Tag, source: Source, commit: Commit) -> Fetched:

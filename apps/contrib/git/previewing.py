@@ -22,7 +22,7 @@ from apps.contrib.git.tag_matching import TagMatch
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.releases.models import Kind, Release, State
-from apps.releases.origin.rows import Way
+from apps.releases.origin.models import Way
 from apps.releases.publishing import reserving
 
 JOB = "preview-git"

@@ -39,8 +39,8 @@ from apps.lib.errors import Conflict, RegistryError, Unavailable
 from apps.modules import publishing as module_publishing
 from apps.releases.models import LIVE, Release, State
 from apps.releases.models import Kind as ReleaseKind
+from apps.releases.origin.models import Way
 from apps.releases.origin.recording import Fetched
-from apps.releases.origin.rows import Way
 from apps.releases.publishing import reserving, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 

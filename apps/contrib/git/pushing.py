@@ -15,7 +15,7 @@ from apps.contrib.git.models import Forge, GitRepository, Push, Tag
 from apps.contrib.git.remote import remotes
 from apps.releases.models import WORKING
 from apps.releases.origin import recording
-from apps.releases.origin.rows import Part
+from apps.releases.origin.models import Part
 
 # For so long a tag may wait to be listed and fetched; its release has a copy.
 KEPT = timedelta(days=30)

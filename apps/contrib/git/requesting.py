@@ -12,7 +12,7 @@ from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.rows import Act
 from apps.contrib.git.models import GitRepository, Request, Tag
-from apps.releases.origin.rows import Part
+from apps.releases.origin.models import Part
 
 LISTING = "list-git-tags"
 

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from apps.releases.docs.rows import DocsQuerySet, DocsRow
+from apps.releases.docs.models import DocsQuerySet, DocsRow
 
 
 class StoredSum(models.Model):

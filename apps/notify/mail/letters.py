@@ -20,7 +20,7 @@ from apps.notify.models import Letter, LetterState, Topic, Watch
 from apps.notify.notices import Notice
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.models import Fetch, Release
-from apps.releases.origin.rows import Origin, Way
+from apps.releases.origin.models import Origin, Way
 from apps.releases.publishing import deciding
 
 PURPOSE = "mail"  # of the sealed link

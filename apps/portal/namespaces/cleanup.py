@@ -18,8 +18,8 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
 from apps.releases.cleanup import applying, planning, rules
+from apps.releases.cleanup.models import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.cleanup.planning import PlannedVersion
-from apps.releases.cleanup.rows import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.models import Kind, Release
 
 PAGE_SIZE = 50

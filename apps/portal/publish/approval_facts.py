@@ -6,7 +6,7 @@ from apps.accounts.access.gate import Viewer
 from apps.portal.frame.forms import sentence
 from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import Kind, Release
-from apps.releases.origin.rows import Approval, Origin
+from apps.releases.origin.models import Approval, Origin
 from apps.releases.publishing import approving, deciding
 
 TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Risky", Severity.COMPATIBLE: "Compatible"}

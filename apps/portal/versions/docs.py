@@ -7,7 +7,7 @@ from django.http import HttpRequest
 from apps.lib.errors import NotFound
 from apps.releases.docs import browsing
 from apps.releases.docs.layouts import INDEX
-from apps.releases.docs.rows import DocsKind, DocsQuerySet
+from apps.releases.docs.models import DocsKind, DocsQuerySet
 
 OPEN_UP_TO = 60
 

@@ -17,7 +17,7 @@ from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
-from apps.releases.origin.rows import verified
+from apps.releases.origin.models import verified
 
 PAGE = 50
 _YANKED = Q(lifecycle=Lifecycle.YANKED) | Q(state=State.PURGED)

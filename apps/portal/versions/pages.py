@@ -34,7 +34,7 @@ from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
-from apps.releases.origin.rows import verified
+from apps.releases.origin.models import verified
 
 SWITCHER = 20
 

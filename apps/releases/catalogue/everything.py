@@ -18,7 +18,7 @@ from apps.releases.catalogue import indexing, similar
 from apps.releases.catalogue.ranking import BEGINS, COSTS, EXACT, INSIDE, WRITTEN, as_one_name, worth
 from apps.releases.catalogue.search import KIND_WORDS, Keys, among, asked_words, in_names, in_namespaces, words_in
 from apps.releases.models import Kind, SearchDoc
-from apps.releases.origin.rows import verified
+from apps.releases.origin.models import verified
 from apps.releases.search_rows import SearchWord
 
 MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (

@@ -7,7 +7,7 @@ from django.conf import settings
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import Kind, Release, State
-from apps.releases.origin.rows import Approval, Decision
+from apps.releases.origin.models import Approval, Decision
 
 # Kinds with a signing step.
 SIGNED = (Kind.PROVIDER,)

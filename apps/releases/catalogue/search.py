@@ -42,7 +42,7 @@ from apps.releases.catalogue.ranking import (
     worth_in_sql,
 )
 from apps.releases.models import Kind, SearchDoc
-from apps.releases.origin.rows import verified
+from apps.releases.origin.models import verified
 from apps.releases.search_rows import SearchFacet, SearchWord
 
 # A query, or the keys that it had: a caller that searches several times asks once.

@@ -13,8 +13,8 @@ from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup import planning
+from apps.releases.cleanup.models import SETTLES_AFTER, CleanupAction, CleanupRule
 from apps.releases.cleanup.planning import Plan, PlannedVersion
-from apps.releases.cleanup.rows import SETTLES_AFTER, CleanupAction, CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import Lifecycle, Release
 

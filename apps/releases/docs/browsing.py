@@ -5,7 +5,7 @@ from typing import Any
 
 from apps.lib.errors import NotFound
 from apps.releases.docs.layouts import INDEX, README
-from apps.releases.docs.rows import DocsKind, DocsQuerySet, DocsRow
+from apps.releases.docs.models import DocsKind, DocsQuerySet, DocsRow
 
 
 @dataclass(frozen=True, slots=True)

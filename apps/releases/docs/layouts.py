@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 
-from apps.releases.docs.rows import DocsKind
+from apps.releases.docs.models import DocsKind
 
 # Both layouts accept the folder names of both: authors move files before they rename them.
 FOLDERS = {

@@ -10,7 +10,7 @@ from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place as Links
 from apps.releases.docs import layouts
 from apps.releases.docs.layouts import LICENCE, ROOTS, Place
-from apps.releases.docs.rows import DocsKind, Page
+from apps.releases.docs.models import DocsKind, Page
 
 MAX_BYTES = 16 * 1024
 MAX_VALUE_CHARACTERS = 300

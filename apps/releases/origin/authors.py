@@ -21,7 +21,7 @@ from apps.accounts.models import ApiToken, Membership, User
 from apps.accounts.people import same_person
 from apps.accounts.rows import Act, MachineAct, TrustedPublisher
 from apps.releases.models import Release, ReleaseQuerySet
-from apps.releases.origin.rows import Part, Participant
+from apps.releases.origin.models import Part, Participant
 
 
 class Tie(StrEnum):

@@ -14,7 +14,7 @@ from apps.accounts.identity.trusted import attempts
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.rows import TokenExchange
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin, Part, Participant, Way
+from apps.releases.origin.models import Origin, Part, Participant, Way
 
 MAX_OTHERS = 20
 

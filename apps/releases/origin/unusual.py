@@ -7,7 +7,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Origin, Way, joined
+from apps.releases.origin.models import Origin, Way, joined
 
 # More releases than these in the same namespace within an hour.
 MANY = 5

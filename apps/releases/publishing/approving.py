@@ -27,7 +27,7 @@ from apps.lib.errors import Conflict, Invalid, Reason, RegistryError, RoleRequir
 from apps.releases.models import Release, ReleaseQuerySet, State
 from apps.releases.origin import authors
 from apps.releases.origin.authors import Bond, Tie
-from apps.releases.origin.rows import Approval, Decision
+from apps.releases.origin.models import Approval, Decision
 from apps.releases.origin.unusual import unusual
 from apps.releases.publishing import deciding, staging, transitions
 from apps.releases.publishing.pipeline import Work

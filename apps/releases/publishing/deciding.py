@@ -11,7 +11,7 @@ from apps.lib.errors import RegistryError, RoleRequired
 from apps.releases.models import Release
 from apps.releases.origin import authors
 from apps.releases.origin.authors import Bond, Involved, Tie
-from apps.releases.origin.rows import Approval
+from apps.releases.origin.models import Approval
 
 MAX_NAMED = 3
 # Of more people with the role than these, the rest is not asked about for a sentence.

@@ -22,7 +22,7 @@ from apps.lib.errors import Reason
 from apps.lib.process import metrics, traces
 from apps.releases import cooldown
 from apps.releases.models import READY, WORKING, Release, State, Stored
-from apps.releases.origin.rows import Approval, Decision
+from apps.releases.origin.models import Approval, Decision
 from apps.releases.publishing import ledger, staging, transitions
 from apps.releases.publishing.fault_injection import fault_point
 

@@ -24,7 +24,7 @@ from apps.lib.errors import Conflict, NotFound, Reason, RegistryError, Unavailab
 from apps.lib.versions import Version
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin import recording
-from apps.releases.origin.rows import Way
+from apps.releases.origin.models import Way
 from apps.releases.publishing import quotas
 from apps.releases.publishing.transitions import Moved, reject
 from apps.releases.upload_rows import Upload

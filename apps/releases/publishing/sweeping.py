@@ -13,7 +13,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import READY, WORKING, Release, State
-from apps.releases.origin.rows import Participant
+from apps.releases.origin.models import Participant
 from apps.releases.publishing import approving, resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject

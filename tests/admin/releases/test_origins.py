@@ -4,7 +4,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from apps.releases.models import Release
-from apps.releases.origin.rows import Approval, Decision, Origin
+from apps.releases.origin.models import Approval, Decision, Origin
 from tests.builders.ci_claims import COMMIT, GITHUB, GITHUB_ISSUER
 
 

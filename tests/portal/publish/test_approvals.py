@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
 from apps.releases.models import Release, State
-from apps.releases.origin.rows import Approval
+from apps.releases.origin.models import Approval
 from tests import pages
 from tests.accounts.identity.test_second_factor import code_of, fresh_cache, password, set_up
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher

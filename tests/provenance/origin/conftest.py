@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from apps.accounts.models import Namespace, Visibility
-from apps.releases.origin.rows import Origin
+from apps.releases.origin.models import Origin
 from tests.builders.ci_claims import GITHUB_ISSUER
 from tests.releases.origin.conftest import (
     add,

@@ -7,7 +7,7 @@ from django.conf import settings
 
 from apps.provenance.models import Attestation, Form, Statement
 from apps.providers.models import Package
-from apps.releases.origin.rows import Origin
+from apps.releases.origin.models import Origin
 from apps.signing.models import StatementKey
 from tests.builders.attestations import PROVENANCE
 from tests.provenance.origin.conftest import open_to_all

@@ -4,7 +4,7 @@ import pytest
 from django.utils import timezone
 
 from apps.releases.models import Release
-from apps.releases.origin.rows import Approval, Decision, Origin
+from apps.releases.origin.models import Approval, Decision, Origin
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.provenance.origin.conftest import differences, open_to_all

@@ -5,7 +5,7 @@ from django.utils import timezone
 
 from apps.provenance.origin import line_of
 from apps.releases.models import Release
-from apps.releases.origin.rows import Approval, Decision, Origin
+from apps.releases.origin.models import Approval, Decision, Origin
 from tests.builders.ci_claims import COMMIT
 from tests.provenance.origin.conftest import MODULE, as_of_github, open_to_all
 from tests.providers.draft_client import DARWIN, LINUX, URL, DraftClient, zips

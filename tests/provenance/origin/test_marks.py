@@ -5,7 +5,7 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from apps.releases.origin.rows import Origin
+from apps.releases.origin.models import Origin
 from tests.builders.archives import module_zip
 from tests.provenance.origin.conftest import PAGE, open_to_all
 from tests.providers.draft_client import DraftClient, zips

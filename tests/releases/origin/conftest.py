@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin
+from apps.releases.origin.models import Origin
 from tests.accounts.identity.trusted.conftest import add, ci_keys, exchange, id_token, issuer
 from tests.api.conftest import as_described
 from tests.builders.archives import module_zip

@@ -12,7 +12,7 @@ from apps.accounts.models import Grant, Membership, Role, Scope, Team
 from apps.accounts.people import service_accounts
 from apps.accounts.rows import TokenExchange
 from apps.releases.models import Release
-from apps.releases.origin.rows import Origin, Way, verified
+from apps.releases.origin.models import Origin, Way, verified
 from tests.accounts.identity.trusted.conftest import claims_of
 from tests.api.tus_client import TusClient
 from tests.builders.archives import module_zip

@@ -11,7 +11,7 @@ from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage
 from apps.contrib.mirror.tests import documented
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.jobs.models import Job
-from apps.releases.docs.rows import DocsKind
+from apps.releases.docs.models import DocsKind
 from apps.releases.models import Release
 from tests import pages
 from tests.pages import queries_of, shown
