@@ -20,9 +20,8 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, Scope, User
+from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, Scope, TrustedPublisher, User
 from apps.accounts.people import invitations, service_accounts, teams
-from apps.accounts.rows import TrustedPublisher
 from apps.lib.errors import RegistryError
 
 # Of one kind in one step; what is left is listed again.

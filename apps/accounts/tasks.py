@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.accounts.access import epoch
 from apps.accounts.identity.cli_login import CODE_MEMORY
 from apps.accounts.identity.trusted import publishers
-from apps.accounts.rows import LoginCode, TokenExchange, UsedIdToken
+from apps.accounts.models import LoginCode, TokenExchange, UsedIdToken
 from apps.blobs import store
 from apps.jobs.pruning import prune_rows
 

@@ -5,8 +5,7 @@ from django.conf import settings
 from django.db import models
 from django.db.models import Q
 
-from apps.accounts.models import ApiToken, Namespace
-from apps.accounts.rows import Connection
+from apps.accounts.models import ApiToken, Connection, Namespace
 from apps.jobs.models import Leased
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
 

@@ -6,7 +6,7 @@ from typing import Any
 from django.core import signing
 from django.utils import timezone
 
-from apps.accounts.rows import ConnectionChange
+from apps.accounts.models import ConnectionChange
 from apps.notify import webhooks
 from apps.notify.mail import mailing, preferences
 from apps.notify.models import Delivery, State

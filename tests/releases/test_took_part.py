@@ -15,8 +15,7 @@ from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
-from apps.accounts.rows import Act
+from apps.accounts.models import Act, ApiToken, Grant, Membership, Role, Scope, User
 from apps.audit.models import AuditEvent
 from apps.modules import answers
 from apps.releases.models import Release, State

@@ -22,8 +22,7 @@ from django.utils import timezone
 from apps.accounts.access import gate
 from apps.accounts.access.gate import OPERATE, Viewer
 from apps.accounts.access.people_only import people_only
-from apps.accounts.models import Grant, Membership, Namespace, Role, User
-from apps.accounts.rows import ConnectionChange
+from apps.accounts.models import ConnectionChange, Grant, Membership, Namespace, Role, User
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, NotFound
 
@@ -36,7 +35,7 @@ CREATED_AGAIN = "The namespace was deleted and created again."
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One kind of connection, a model that inherits `rows.Connection`.
+    """One kind of connection, a model that inherits `models.Connection`.
 
     `rows` returns those that have not ended, with what `name` and `path` read. `stop` ends what one is doing when it is
     suspended, `resume` lets it work again.

@@ -8,8 +8,7 @@ import secrets
 from django.contrib.auth.hashers import make_password
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import ApiToken, Grant, Namespace, Role, User
-from apps.accounts.rows import Act, MachineAct
+from apps.accounts.models import Act, ApiToken, Grant, MachineAct, Namespace, Role, User
 
 
 def make(namespace: Namespace, actor: Viewer) -> User:

@@ -18,8 +18,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import sessions, tokens
-from apps.accounts.models import ApiToken, Scope
-from apps.accounts.rows import LoginCode
+from apps.accounts.models import ApiToken, LoginCode, Scope
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Invalid, RegistryError

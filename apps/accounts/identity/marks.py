@@ -6,7 +6,7 @@ those of its accounts: `people.same_person.marks_of`.
 
 import hashlib
 
-from apps.accounts.rows import PastIdentity
+from apps.accounts.models import PastIdentity
 
 # In the place of an issuer, if a claim names a subject without one.
 ANYWHERE = "*"

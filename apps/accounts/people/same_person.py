@@ -10,8 +10,7 @@ from allauth.socialaccount.models import SocialAccount
 from django.db.models import Q
 
 from apps.accounts.identity import marks
-from apps.accounts.models import User
-from apps.accounts.rows import PastIdentity
+from apps.accounts.models import PastIdentity, User
 
 
 def remember_identity(user: User, *, provider: str, uid: str) -> None:

@@ -11,9 +11,8 @@ from apps.accounts.access import connections, gate, operators
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, visible_namespaces, visible_teams
 from apps.accounts.access.people_only import people_only
-from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
+from apps.accounts.models import DeletedTeam, Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts
-from apps.accounts.rows import DeletedTeam
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, NotFound, existing
 

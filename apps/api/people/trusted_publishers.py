@@ -24,8 +24,7 @@ from apps.accounts.access import gate
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.exchange import exchange
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.models import ApiToken, Namespace, Role
-from apps.accounts.rows import TokenExchange, TrustedPublisher
+from apps.accounts.models import ApiToken, Namespace, Role, TokenExchange, TrustedPublisher
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
 

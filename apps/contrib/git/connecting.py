@@ -18,8 +18,7 @@ from apps.accounts.access import connections, gate, machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.creations import Source
-from apps.accounts.models import Namespace, Role
-from apps.accounts.rows import Act
+from apps.accounts.models import Act, Namespace, Role
 from apps.audit.kinds import Kind
 from apps.contrib.git import credentials, forges, hooks, host_scanning, places, row_locks, rulebook, syncing
 from apps.contrib.git.models import Forge, GitRepository, Submodules, Tag, Verdict

@@ -14,7 +14,7 @@ from django.utils import timezone
 from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
-from apps.accounts.rows import Act
+from apps.accounts.models import Act
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.contrib.git import credentials, row_locks

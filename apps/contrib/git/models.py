@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Case, Q, Value, When
 from django.db.models.functions import Now
 
-from apps.accounts.rows import Connection
+from apps.accounts.models import Connection
 from apps.releases.models import State
 
 MAX_REASON = 1000

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.access import connections, machines
 from apps.accounts.access.gate import Viewer
-from apps.accounts.rows import Act
+from apps.accounts.models import Act
 from apps.contrib.git import git_calls, host_scanning, looking, places, row_locks, rulebook, tag_matching
 from apps.contrib.git.models import POLICY, GitRepository, Tag, Verdict
 from apps.contrib.git.remote.access import GitFailed

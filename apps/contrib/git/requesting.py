@@ -10,7 +10,7 @@ from django.db.models import Q
 
 from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
-from apps.accounts.rows import Act
+from apps.accounts.models import Act
 from apps.contrib.git.models import GitRepository, Request, Tag
 from apps.releases.origin.models import Part
 

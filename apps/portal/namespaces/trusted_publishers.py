@@ -18,8 +18,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.declarations import Field, How, Vendor
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.models import Role
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import Role, TrustedPublisher
 from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence

@@ -12,7 +12,7 @@ from django.conf import settings
 
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import TrustedPublisher
 from apps.portal.snippets import client_setup, publish_script, yaml_text
 from apps.portal.snippets.client_setup import Snippet
 

@@ -17,9 +17,8 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access.gate import OPERATE, Viewer, operates
-from apps.accounts.models import ApiToken, Membership, User
+from apps.accounts.models import Act, ApiToken, MachineAct, Membership, TrustedPublisher, User
 from apps.accounts.people import same_person
-from apps.accounts.rows import Act, MachineAct, TrustedPublisher
 from apps.releases.models import Release, ReleaseQuerySet
 from apps.releases.origin.models import Part, Participant
 

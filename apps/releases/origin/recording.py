@@ -12,7 +12,7 @@ from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import attempts
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.rows import TokenExchange
+from apps.accounts.models import TokenExchange
 from apps.releases.models import Release
 from apps.releases.origin.models import Origin, Part, Participant, Way
 

@@ -9,9 +9,8 @@ from apps.accounts import erasure, namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import Grant, GroupMapping, Membership, Role, Scope, Team
+from apps.accounts.models import ConnectionChange, Grant, GroupMapping, Membership, Role, Scope, Team
 from apps.accounts.people import accounts, group_roles, invitations, service_accounts, teams
-from apps.accounts.rows import ConnectionChange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import NotFound

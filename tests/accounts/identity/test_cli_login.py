@@ -13,9 +13,8 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import cli_login, tokens
-from apps.accounts.models import ApiToken
+from apps.accounts.models import ApiToken, LoginCode
 from apps.accounts.people import accounts
-from apps.accounts.rows import LoginCode
 from apps.accounts.tasks import prune_sessions
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent

@@ -16,9 +16,8 @@ from django.utils import timezone
 from apps.accounts import erasure, namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Namespace, Role, Team, User
+from apps.accounts.models import ApiToken, Grant, Invitation, LoginCode, Membership, Namespace, Role, Team, User
 from apps.accounts.people import accounts, invitations, same_person, teams
-from apps.accounts.rows import LoginCode
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.models import Fetch, Release

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import TrustedPublisher
 from tests import pages
 from tests.accounts.identity.trusted.conftest import add, ci_keys, exchange, id_token, issuer, refusal
 

@@ -5,7 +5,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.test import Client
 
-from apps.accounts.rows import LoginCode
+from apps.accounts.models import LoginCode
 from tests.accounts.identity.test_cli_login import ASKED
 from tests.rows import for_each_row
 from tests.sessions import sign_in

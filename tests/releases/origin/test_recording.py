@@ -8,9 +8,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted.attempts import MAX_CLAIMS
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.models import Grant, Membership, Role, Scope, Team
+from apps.accounts.models import Grant, Membership, Role, Scope, Team, TokenExchange
 from apps.accounts.people import service_accounts
-from apps.accounts.rows import TokenExchange
 from apps.releases.models import Release
 from apps.releases.origin.models import Origin, Way, verified
 from tests.accounts.identity.trusted.conftest import claims_of

@@ -9,8 +9,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.trusted import actors
 from apps.accounts.identity.trusted.declarations import Vendor
 from apps.accounts.identity.trusted.publishers import subject_of
-from apps.accounts.models import ApiToken
-from apps.accounts.rows import TokenExchange, TrustedPublisher
+from apps.accounts.models import ApiToken, TokenExchange, TrustedPublisher
 from apps.audit.kinds import Kind
 
 MAX_CLAIMS = 40

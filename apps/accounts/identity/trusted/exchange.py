@@ -23,8 +23,7 @@ from apps.accounts.identity.trusted.issuers import Issuer, is_allowed
 from apps.accounts.identity.trusted.matching import Mismatch
 from apps.accounts.identity.trusted.reading import Read
 from apps.accounts.identity.trusted.refusals import ExchangeRefused, shown
-from apps.accounts.models import ApiToken, Namespace
-from apps.accounts.rows import TokenExchange, TrustedPublisher, UsedIdToken
+from apps.accounts.models import ApiToken, Namespace, TokenExchange, TrustedPublisher, UsedIdToken
 from apps.lib.addresses import canonical
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError, TooLarge, TooManyAttempts, Unavailable
 

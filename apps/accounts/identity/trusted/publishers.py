@@ -25,8 +25,7 @@ from apps.accounts.identity.trusted import matching
 from apps.accounts.identity.trusted.declarations import Field, How, Vendor
 from apps.accounts.identity.trusted.issuers import issuer_of
 from apps.accounts.identity.trusted.vendors import VENDORS
-from apps.accounts.models import ApiToken, Namespace
-from apps.accounts.rows import TokenExchange, TrustedPublisher
+from apps.accounts.models import ApiToken, Namespace, TokenExchange, TrustedPublisher
 from apps.audit.kinds import Kind
 from apps.lib.errors import Conflict, Invalid, existing
 

@@ -1,8 +1,7 @@
 """Namespaces in which only trusted publishers publish."""
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Namespace
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import Namespace, TrustedPublisher
 from apps.audit.kinds import Kind
 from apps.lib.errors import RoleRequired
 

@@ -14,8 +14,7 @@ from django.utils import timezone
 
 from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Namespace, Role, User
-from apps.accounts.rows import MachineAct
+from apps.accounts.models import Grant, MachineAct, Namespace, Role, User
 from apps.audit.models import AuditEvent
 from apps.contrib.git import connecting, previewing, syncing
 from apps.contrib.git.git_places import GitPlace, Tags

@@ -9,7 +9,7 @@ from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import keys, publishers
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import TrustedPublisher
 from tests.builders import ci_issuer
 from tests.builders.ci_claims import SHAPES, Shape
 from tests.builders.ci_issuer import Issuer

@@ -8,8 +8,7 @@ from django.utils import timezone
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Role
-from apps.accounts.rows import TokenExchange, TrustedPublisher
+from apps.accounts.models import ApiToken, Role, TokenExchange, TrustedPublisher
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.builders.archives import module_zip

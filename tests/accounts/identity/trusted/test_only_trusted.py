@@ -7,8 +7,7 @@ import pytest
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted.requiring import require_trusted
-from apps.accounts.models import Scope
-from apps.accounts.rows import TrustedPublisher
+from apps.accounts.models import Scope, TrustedPublisher
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.addresses import ModuleAddress

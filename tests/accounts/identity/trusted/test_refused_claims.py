@@ -5,8 +5,7 @@ import time
 import pytest
 
 from apps.accounts.identity.trusted import reading
-from apps.accounts.models import ApiToken
-from apps.accounts.rows import TokenExchange, UsedIdToken
+from apps.accounts.models import ApiToken, TokenExchange, UsedIdToken
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from tests.builders.ci_claims import SHAPES

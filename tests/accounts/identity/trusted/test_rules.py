@@ -10,8 +10,7 @@ from apps.accounts import creations, namespace_deletion, namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope
-from apps.accounts.rows import TokenExchange, TrustedPublisher, UsedIdToken
+from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, TokenExchange, TrustedPublisher, UsedIdToken
 from apps.accounts.tasks import prune_exchanges
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent

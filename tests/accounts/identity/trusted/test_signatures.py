@@ -11,8 +11,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed448, rsa
 
 from apps.accounts.identity.trusted import keys
-from apps.accounts.models import ApiToken
-from apps.accounts.rows import TokenExchange
+from apps.accounts.models import ApiToken, TokenExchange
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.process import outside

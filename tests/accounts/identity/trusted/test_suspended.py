@@ -4,7 +4,7 @@ import pytest
 
 from apps.accounts.access import connections
 from apps.accounts.access.gate import Viewer
-from apps.accounts.rows import TokenExchange, TrustedPublisher
+from apps.accounts.models import TokenExchange, TrustedPublisher
 from tests.builders.archives import module_zip
 from tests.builders.connecting import PUBLISHER, hand_over
 

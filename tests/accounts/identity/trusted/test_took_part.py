@@ -7,9 +7,8 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import User
+from apps.accounts.models import PastIdentity, TokenExchange, User
 from apps.accounts.people import sign_on
-from apps.accounts.rows import PastIdentity, TokenExchange
 from apps.audit.models import AuditEvent
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving, deciding
