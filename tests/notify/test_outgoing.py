@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 import requests
 
-from apps.accounts.identity.sign_on import fetching as sign_on
+from apps.accounts.identity.sign_on import provider_requests as sign_on
 from apps.lib.errors import Invalid
 from apps.lib.net import addresses, fetching
 from apps.lib.net.outgoing import NotAnswered

@@ -25,8 +25,8 @@ from onelogin.saml2.response import OneLogin_Saml2_Response as Response
 from onelogin.saml2.settings import OneLogin_Saml2_Settings as Settings
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
-from apps.accounts.identity.sign_on import fetching, providers
-from apps.accounts.identity.sign_on.fetching import Remembered
+from apps.accounts.identity.sign_on import provider_requests, providers
+from apps.accounts.identity.sign_on.provider_requests import Remembered
 from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.contrib.saml.providers import SamlProvider
 from apps.lib.settings_values.identity_providers import is_safe
@@ -225,7 +225,7 @@ def is_utf8(xml: bytes) -> bool:
 def _fetch(provider: SamlProvider) -> dict[str, Any]:
     """Return where the provider signs people in, and its keys."""
     if "://" in provider.source:
-        with fetching.Session() as session:
+        with provider_requests.Session() as session:
             response = session.get(provider.source)
         response.raise_for_status()
         document = bytes(response.content)
@@ -233,21 +233,21 @@ def _fetch(provider: SamlProvider) -> dict[str, Any]:
         try:
             document = Path(provider.source).read_bytes()
         except OSError:
-            raise fetching.AnswerRefused("the file with the metadata cannot be read") from None
+            raise provider_requests.AnswerRefused("the file with the metadata cannot be read") from None
     if not is_utf8(document):
-        raise fetching.AnswerRefused("the metadata is not in UTF-8")
+        raise provider_requests.AnswerRefused("the metadata is not in UTF-8")
     try:
         found = Parser.parse(document, entity_id=provider.issuer).get("idp", {})
     except Exception:  # noqa: BLE001  # of the XML libraries, which have no common class
-        raise fetching.AnswerRefused("the metadata is not XML") from None
+        raise provider_requests.AnswerRefused("the metadata is not XML") from None
     sign_in = found.get("singleSignOnService", {}).get("url")
     if found.get("entityId") != provider.issuer:
-        raise fetching.AnswerRefused("the metadata is of another entity")
+        raise provider_requests.AnswerRefused("the metadata is of another entity")
     if not isinstance(sign_in, str) or not is_safe(sign_in, loopback=True):
-        raise fetching.AnswerRefused("the metadata has no usable SingleSignOnService with HTTP-Redirect")
+        raise provider_requests.AnswerRefused("the metadata has no usable SingleSignOnService with HTTP-Redirect")
     keys = found.get("x509certMulti", {}).get("signing") or list(filter(None, [found.get("x509cert")]))
     if not keys:
-        raise fetching.AnswerRefused("the metadata has no key for signatures")
+        raise provider_requests.AnswerRefused("the metadata has no key for signatures")
     return {
         "entityId": provider.issuer,
         "singleSignOnService": {"url": sign_in, "binding": Constants.BINDING_HTTP_REDIRECT},

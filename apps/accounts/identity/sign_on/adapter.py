@@ -16,7 +16,7 @@ from apps.lib.errors import Invalid
 from apps.lib.settings_values.identity_providers import IdentityProvider
 
 if TYPE_CHECKING:
-    from apps.accounts.identity.sign_on.fetching import Session
+    from apps.accounts.identity.sign_on.provider_requests import Session
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # allauth ships no types
@@ -40,7 +40,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):  # type: ignore[misc]  # all
         return []  # what allauth lists is for its own pages and tables, of which none is used
 
     def get_requests_session(self) -> "Session":
-        from apps.accounts.identity.sign_on.fetching import Session
+        from apps.accounts.identity.sign_on.provider_requests import Session
 
         return Session()
 

@@ -20,8 +20,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.crypto import constant_time_compare
 
-from apps.accounts.identity.sign_on import fetching, providers
-from apps.accounts.identity.sign_on.fetching import Remembered
+from apps.accounts.identity.sign_on import provider_requests, providers
+from apps.accounts.identity.sign_on.provider_requests import Remembered
 from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
 from apps.lib.settings_values.openid import Provider
 
@@ -79,7 +79,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
         try:
             answer = super().get_access_token_data(*arguments, **keywords)
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            raise fetching.AnswerRefused("it cannot be read") from None
+            raise provider_requests.AnswerRefused("it cannot be read") from None
         if not isinstance(answer, dict) or not isinstance(answer.get("access_token"), str):
             raise OAuth2Error("the token endpoint's answer has no access token")
         return answer
@@ -93,7 +93,7 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
         claims = id_claims(provider, keywords["response"].get("id_token"), nonce=self.nonce)
         userinfo = self.openid_config.get("userinfo_endpoint")
         if provider.groups_claim not in claims and "_claim_names" not in claims and userinfo:
-            more = fetching.json_object(userinfo, access_token=token.token)
+            more = provider_requests.json_object(userinfo, access_token=token.token)
             if more.get("sub") != claims["sub"]:
                 raise TokenRefused("userinfo_of_another_person")
             claims = more | claims
@@ -228,23 +228,23 @@ def clear() -> None:
 
 
 def _fetch_document(provider: Provider) -> dict[str, Any]:
-    document = fetching.json_object(provider.discovery_url)
+    document = provider_requests.json_object(provider.discovery_url)
     if document.get("issuer") != provider.issuer:
-        raise fetching.AnswerRefused("the discovery document is of another issuer")
+        raise provider_requests.AnswerRefused("the discovery document is of another issuer")
     optional = [name for name in ("userinfo_endpoint",) if document.get(name)]
     wrong = [name for name in (*ENDPOINTS, *optional) if not provider.is_safe_endpoint(document.get(name))]
     if wrong:
-        raise fetching.AnswerRefused(f"the discovery document has no usable {wrong[0]}")
+        raise provider_requests.AnswerRefused(f"the discovery document has no usable {wrong[0]}")
     return document
 
 
 def _fetch_keys(provider: Provider) -> list[dict[str, Any]]:
     """Return the public keys for signatures. None at all counts as an outage: it must not replace known ones."""
-    listed = fetching.json_object(discovery(provider)["jwks_uri"]).get("keys")
+    listed = provider_requests.json_object(discovery(provider)["jwks_uri"]).get("keys")
     keys = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []
     keys = [key for key in keys if key.get("use", "sig") == "sig" and key.get("kty") in ("RSA", "EC", "OKP")]
     if not keys:
-        raise fetching.AnswerRefused("there are no keys for signatures")
+        raise provider_requests.AnswerRefused("there are no keys for signatures")
     return keys
 
 

@@ -12,7 +12,7 @@ from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
 from onelogin.saml2.utils import OneLogin_Saml2_Utils as Utils
 
 from apps.accounts.identity import sign_ins
-from apps.accounts.identity.sign_on import fetching
+from apps.accounts.identity.sign_on import provider_requests
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.contrib.saml.tests import scripted as saml
@@ -229,7 +229,7 @@ def test_metadata_that_is_not_right_begins_no_sign_in(acme_id, browser, document
 def test_during_an_outage_the_last_metadata_counts(sign_on, acme_id, monkeypatch):
     sign_on()
     Path(acme_id.source).unlink()
-    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1)
+    monkeypatch.setattr(provider_requests, "MAX_AGE_SECONDS", -1)
     client, _ = sign_on()
     assert signed_in(client)
     assert User.objects.count() == 1

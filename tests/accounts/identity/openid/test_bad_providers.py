@@ -9,7 +9,7 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.utils import base64url_encode
 
-from apps.accounts.identity.sign_on import fetching
+from apps.accounts.identity.sign_on import provider_requests
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from tests.accounts.identity.openid.conftest import begin
@@ -221,7 +221,7 @@ def test_a_provider_that_is_slow_is_given_up_and_more_than_a_mebibyte_is_not_rea
     acme_id, browser, monkeypatch, path, fault
 ):
     if fault == "slow":
-        monkeypatch.setattr(fetching, "MAX_SECONDS", 0.3)
+        monkeypatch.setattr(provider_requests, "MAX_SECONDS", 0.3)
     getattr(acme_id, fault).add(path)
     del acme_id.person["groups"]
     client = browser()
@@ -273,7 +273,7 @@ def test_new_keys_are_fetched_when_they_sign(sign_on, acme_id, monkeypatch):
     assert answer.status_code == 403  # a stranger's signature must not make Larder ask again and again
     assert acme_id.asked.count("/keys") == 1
 
-    monkeypatch.setattr(fetching, "MIN_REFRESH_SECONDS", 0.0)
+    monkeypatch.setattr(provider_requests, "MIN_REFRESH_SECONDS", 0.0)
     client, _ = sign_on(client)
     assert signed_in(client)
 
@@ -282,7 +282,7 @@ def test_new_keys_are_fetched_when_they_sign(sign_on, acme_id, monkeypatch):
 def test_known_keys_outlive_an_outage(sign_on, acme_id, monkeypatch, answer):
     sign_on()
     acme_id.answers |= {"/keys": answer, PATHS[0]: answer}
-    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1.0)
+    monkeypatch.setattr(provider_requests, "MAX_AGE_SECONDS", -1.0)
     client, _ = sign_on()
     assert signed_in(client)
     assert acme_id.asked.count("/keys") == 2

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 import requests
 
-from apps.accounts.identity.sign_on import fetching
 from apps.accounts.identity.sign_on import openid as sign_on_openid
+from apps.accounts.identity.sign_on import provider_requests
 from apps.lib.process import outside
 from tests.accounts.identity.openid.test_bad_providers import PATHS
 from tests.threads import at_once
@@ -17,7 +17,7 @@ from tests.threads import at_once
 @pytest.mark.slow
 def test_a_provider_that_hangs_is_asked_once_for_many_who_wait(acme_id, monkeypatch, settings):
     """Each of them would keep a thread until the time is over, one after the other."""
-    monkeypatch.setattr(fetching, "MAX_SECONDS", 1.0)
+    monkeypatch.setattr(provider_requests, "MAX_SECONDS", 1.0)
     acme_id.slow.add(PATHS[0])
     provider, began, refused = settings.IDENTITY_PROVIDERS[0], time.monotonic(), []
     places = outside.Places(4)
@@ -39,10 +39,10 @@ def test_a_provider_that_hangs_is_asked_once_for_many_who_wait(acme_id, monkeypa
 
 def test_known_keys_count_while_another_request_asks_for_newer_ones(sign_on, acme_id, monkeypatch):
     sign_on()
-    monkeypatch.setattr(fetching, "MAX_AGE_SECONDS", -1.0)
+    monkeypatch.setattr(provider_requests, "MAX_AGE_SECONDS", -1.0)
     provider = acme_id.provider()
     answers = iter(["first", "second"])
-    known: fetching.Remembered[Any, str] = fetching.Remembered(lambda _: next(answers), outage="away")
+    known: provider_requests.Remembered[Any, str] = provider_requests.Remembered(lambda _: next(answers), outage="away")
     known.of(provider)
     with ThreadPoolExecutor(1) as pool, known._entries[provider].lock:
         assert pool.submit(known.of, provider).result(timeout=5) == "first"
@@ -50,11 +50,11 @@ def test_known_keys_count_while_another_request_asks_for_newer_ones(sign_on, acm
 
 
 def test_a_provider_that_hangs_again_and_again_is_left_alone(acme_id, monkeypatch):
-    monkeypatch.setattr(fetching, "MAX_SECONDS", 0.2)
+    monkeypatch.setattr(provider_requests, "MAX_SECONDS", 0.2)
     acme_id.slow.add("/keys")
     url = f"{acme_id.provider().issuer}/keys"
     for _ in range(outside.MAX_FAILURES):
         with pytest.raises(requests.ReadTimeout):
-            fetching.json_object(url)
+            provider_requests.json_object(url)
     with pytest.raises(requests.ConnectionError, match="it has not answered lately"):
-        fetching.json_object(url)
+        provider_requests.json_object(url)
