@@ -22,8 +22,7 @@ from apps.modules.models import Module, ModuleVersion
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.releases.catalogue import indexing
 from apps.releases.catalogue.indexing import Entry, Item
-from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc
-from apps.releases.search_rows import SearchFacet
+from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc, SearchFacet
 from apps.signing.models import SigningKey
 from bench.larder import Size
 from tests.builders.keys import signing_key

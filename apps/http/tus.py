@@ -12,8 +12,8 @@ from django.utils.http import http_date
 
 from apps.lib.digests import is_sha256
 from apps.lib.errors import Invalid, RegistryError
+from apps.releases.models import Upload
 from apps.releases.publishing.resuming import Announced
-from apps.releases.upload_rows import Upload
 
 VERSION = "1.0.0"
 EXTENSIONS = "creation,checksum,expiration,termination"

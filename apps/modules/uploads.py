@@ -11,10 +11,9 @@ from apps.blobs.store import Staged
 from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import check_size
 from apps.modules import publishing
-from apps.releases.models import Release
+from apps.releases.models import Release, Upload
 from apps.releases.publishing import receiving, resuming
 from apps.releases.publishing.resuming import Announced
-from apps.releases.upload_rows import Upload
 
 
 @dataclass(frozen=True, slots=True)

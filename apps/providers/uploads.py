@@ -8,10 +8,9 @@ from apps.blobs.store import Staged
 from apps.lib.errors import Conflict, Invalid
 from apps.providers import publishing
 from apps.providers.drafting import drafts
-from apps.releases.models import Release, State
+from apps.releases.models import Release, State, Upload
 from apps.releases.publishing import drafting, resuming
 from apps.releases.publishing.resuming import Announced
-from apps.releases.upload_rows import Upload
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Self
 
 from django.conf import settings
@@ -8,11 +9,11 @@ from django.db.models import Exists, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import Namespace, Team
+from apps.artifacts.models import ChunkedUpload
 from apps.lib.errors import Reason
-from apps.releases import search_rows, team_rows, upload_rows  # noqa: F401  # Django looks for models from here
-from apps.releases.cleanup import models as cleanup_models  # noqa: F401  # and for the cleanup rules
-from apps.releases.origin import models as origin_models  # noqa: F401  # and for origins and approvals
+from apps.releases.cleanup import models as cleanup_models  # noqa: F401  # Django looks for models from here
+from apps.releases.origin import models as origin_models  # noqa: F401
 
 
 class Kind(models.TextChoices):
@@ -396,3 +397,143 @@ class SearchDoc(models.Model):
 
     def __str__(self) -> str:
         return f"{self.namespace.name}/{self.name}"
+
+
+class SearchWord(models.Model):
+    """One word of a document or of something in it, in lower case as UTF-8 bytes: a range of bytes is a prefix search.
+
+    The index begins with the namespace, so a query reads what its reader may see and nothing else: hidden words cost no
+    time.
+    """
+
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+", db_index=False)
+    doc = models.ForeignKey("releases.SearchDoc", models.CASCADE, related_name="words", db_index=False)
+    is_name = models.BooleanField(help_text="A word of the module's or provider's own name.")
+    term = models.BinaryField(max_length=64)
+    place = models.PositiveSmallIntegerField(help_text="Where the word is, as a weight; see catalogue.indexing.")
+    name = models.CharField(max_length=200, blank=True, help_text="The whole name that contains the word.")
+    unit = models.CharField(max_length=300, blank=True, help_text="The folder or docs page that declares it.")
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["namespace", "is_name", "term", "doc"], name="releases_words_seen"),
+            models.Index(fields=["doc", "term"], name="releases_words_of_doc"),
+        ]
+
+    def __str__(self) -> str:
+        return bytes(self.term).decode(errors="replace")
+
+
+class SearchGram(models.Model):
+    """Three letters of a word in use in a namespace, by which misspelled words are recognised."""
+
+    namespace = models.ForeignKey(Namespace, models.CASCADE, related_name="+", db_index=False)
+    gram = models.BinaryField(max_length=12)
+    word = models.BinaryField(max_length=64)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["namespace", "gram", "word"], name="releases_grams_once")]
+
+    def __str__(self) -> str:
+        return bytes(self.word).decode(errors="replace")
+
+
+class SearchTerm(models.Model):
+    """The words of an older Larder, which may run beside this one. Unused; the next release drops the table."""
+
+    doc = models.ForeignKey("releases.SearchDoc", models.CASCADE, related_name="terms", db_index=False)
+    term = models.BinaryField(max_length=64)
+    weight = models.PositiveSmallIntegerField(help_text="The weight of its best place; see releases.search.")
+
+    class Meta:
+        # One index finds documents by a word, the other the words of a document.
+        constraints = [models.UniqueConstraint(fields=["doc", "term"], name="releases_terms_once")]
+        indexes = [models.Index(fields=["term", "doc"], name="releases_terms_by_word")]
+
+    def __str__(self) -> str:
+        return bytes(self.term).decode(errors="replace")
+
+
+class SearchFacet(models.Model):
+    """One value to filter documents by: `system` aws, `provider` hashicorp/aws."""
+
+    doc = models.ForeignKey("releases.SearchDoc", models.CASCADE, related_name="facets")
+    facet = models.CharField(max_length=12)
+    value = models.CharField(max_length=200)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["facet", "value", "doc"], name="releases_facets_once")]
+
+    def __str__(self) -> str:
+        return f"{self.facet}: {self.value}"
+
+
+class TeamDownload(models.Model):
+    """The downloads of one release on one day (UTC) by the people of a team, or by one of its service accounts.
+
+    A person in two teams counts for both. People are not told apart.
+    """
+
+    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="team_downloads")
+    day = models.DateField()
+    team = models.ForeignKey(Team, models.CASCADE, related_name="+")
+    account = models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        related_name="+",
+        help_text="A service account of the team.",
+    )
+    count = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "day", "team"], condition=Q(account=None), name="releases_team_downloads_once"
+            ),
+            models.UniqueConstraint(
+                fields=["release", "day", "account"],
+                condition=Q(account__isnull=False),
+                name="releases_account_downloads_once",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.account or self.team}: {self.count}"
+
+
+class Upload(ChunkedUpload):
+    """The archive of a reserved release, or one file of a draft, on its way.
+
+    It stays for a while after its last byte, so that the last request may be repeated.
+    """
+
+    LEASE = timedelta(seconds=15)  # a person waits for it when the line or the server came back
+
+    release = models.ForeignKey("releases.Release", models.CASCADE, related_name="uploads")
+    name = models.CharField(max_length=255, blank=True, help_text="The file of a draft; empty for an archive.")
+    length = models.BigIntegerField(help_text="Total size in bytes.")
+    expected = models.CharField(max_length=64, blank=True, help_text="Its sha256, announced or found.")
+    metadata = models.CharField(max_length=2000, blank=True, help_text="Upload-Metadata, as it was sent.")
+    ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="sha256 of its ticket")
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["release", "name"], condition=Q(finished_at=None), name="releases_upload_once"
+            )
+        ]
+        indexes = [models.Index(fields=["expires_at"], name="releases_uploads_by_end")]
+
+
+class UploadPart(models.Model):
+    """Bytes of an upload, staged as an object of their own, which any web process on any host can join."""
+
+    upload = models.ForeignKey(Upload, models.CASCADE, related_name="parts")
+    start = models.BigIntegerField()
+    size = models.BigIntegerField()
+    staging_key = models.CharField(max_length=80)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upload", "start"], name="releases_part_once")]

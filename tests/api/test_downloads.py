@@ -6,8 +6,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role, Scope
 from apps.accounts.people import teams
-from apps.releases.models import DownloadCount, Lifecycle, Release
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import DownloadCount, Lifecycle, Release, TeamDownload
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module

@@ -3,8 +3,7 @@
 import pytest
 
 from apps.blobs import store
-from apps.releases.models import Release
-from apps.releases.upload_rows import Upload
+from apps.releases.models import Release, Upload
 from tests.api.tus_client import TusClient
 
 pytestmark = pytest.mark.django_db

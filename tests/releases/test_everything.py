@@ -10,8 +10,7 @@ from apps.accounts.models import Membership, Namespace, Team, Visibility
 from apps.releases.catalogue import everything, indexing
 from apps.releases.catalogue.everything import GROUPS
 from apps.releases.catalogue.search import indexes_in_memory
-from apps.releases.models import SearchDoc
-from apps.releases.search_rows import SearchGram, SearchWord
+from apps.releases.models import SearchDoc, SearchGram, SearchWord
 from tests.builders.archives import module_zip
 from tests.releases.docs import add_doc
 from tests.rows import for_each_row

@@ -9,8 +9,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Namespace
 from apps.releases.catalogue import indexing, search
-from apps.releases.models import DownloadCount, SearchDoc
-from apps.releases.search_rows import SearchFacet, SearchWord
+from apps.releases.models import DownloadCount, SearchDoc, SearchFacet, SearchWord
 from tests.releases.docs import add_doc
 from tests.rows import for_each_row
 from tests.threads import at_once

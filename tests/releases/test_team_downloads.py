@@ -10,8 +10,7 @@ from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts, teams
 from apps.releases.catalogue import downloads
 from apps.releases.catalogue.downloads import DownloadBuffer
-from apps.releases.models import Release
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import Release, TeamDownload
 from tests.portal.rows import add_module
 from tests.rows import for_each_row
 

@@ -23,9 +23,9 @@ from apps.modules import uploads as modules
 from apps.providers import reading
 from apps.providers import uploads as providers
 from apps.releases.models import Kind
+from apps.releases.models import Upload as UploadRow
 from apps.releases.publishing import resuming
 from apps.releases.publishing.resuming import WrongOffset
-from apps.releases.upload_rows import Upload as UploadRow
 
 _VERSION = {412: "Another version of tus than 1.0.0."}
 BEGINNING = _VERSION | {429: "Too many unfinished uploads."}

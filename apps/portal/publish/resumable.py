@@ -12,10 +12,10 @@ from django.http import HttpRequest, HttpResponse, JsonResponse
 from apps.blobs import store
 from apps.http import tus
 from apps.lib.net import bodies
+from apps.releases.models import Upload
 from apps.releases.publishing import direct, resuming
 from apps.releases.publishing.direct import InStorage
 from apps.releases.publishing.resuming import Announced, Incoming
-from apps.releases.upload_rows import Upload
 
 # In an answer to HEAD: `storage` takes bytes. In a PATCH: the script asks for a `link` to storage for the next part, or
 # says that the part is `stored`.

@@ -12,8 +12,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace, Team
 from apps.releases.lifecycle.impact import DAYS
-from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release, SearchDoc, State
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release, SearchDoc, State, TeamDownload
 
 Counts = QuerySet[DownloadCount]
 TeamCounts = QuerySet[TeamDownload]

@@ -17,8 +17,7 @@ from django.utils import timezone
 from apps.accounts.models import Membership, User
 from apps.jobs import database_availability
 from apps.lib.process.write_behind import NotWritten, WriteBehind
-from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc, TeamDownload
 
 WRITE_EVERY = timedelta(seconds=5)
 # Invented versions in User-Agents must not create endless rows: after these, the rest of a day is `other`.

@@ -17,9 +17,8 @@ from apps.lib.text.search_terms import begins_a_part, simple_words, spellings, w
 from apps.releases.catalogue import indexing, similar
 from apps.releases.catalogue.ranking import BEGINS, COSTS, EXACT, INSIDE, WRITTEN, as_one_name, worth
 from apps.releases.catalogue.search import KIND_WORDS, Keys, among, asked_words, in_names, in_namespaces, words_in
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.models import Kind, SearchDoc, SearchWord
 from apps.releases.origin.models import verified
-from apps.releases.search_rows import SearchWord
 
 MODULES, PROVIDERS, SUBMODULES, RESOURCES, DATA_SOURCES = (
     "modules",

@@ -16,8 +16,7 @@ from apps.accounts.models import Namespace
 from apps.lib import versions
 from apps.lib.text.search_terms import prose_words, simple_words, terms_of
 from apps.lib.text.spelling import ONE_EDIT, grams
-from apps.releases.models import DownloadCount, Release, SearchDoc
-from apps.releases.search_rows import SearchFacet, SearchGram, SearchWord
+from apps.releases.models import DownloadCount, Release, SearchDoc, SearchFacet, SearchGram, SearchWord
 
 # Where a word is, the better place as the greater number; `ranking` says what each costs.
 NAME = 10_000

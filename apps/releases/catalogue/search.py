@@ -41,9 +41,8 @@ from apps.releases.catalogue.ranking import (
     as_one_name,
     worth_in_sql,
 )
-from apps.releases.models import Kind, SearchDoc
+from apps.releases.models import Kind, SearchDoc, SearchFacet, SearchWord
 from apps.releases.origin.models import verified
-from apps.releases.search_rows import SearchFacet, SearchWord
 
 # A query, or the keys that it had: a caller that searches several times asks once.
 Namespaces = QuerySet[Namespace] | Collection[int]

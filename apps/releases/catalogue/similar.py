@@ -7,8 +7,7 @@ from django.db.models import Count, Exists, OuterRef
 from apps.lib.text.search_terms import simple_words
 from apps.lib.text.spelling import distance, edits_in, grams, shared_grams
 from apps.releases.catalogue.search import among, in_namespaces, indexes_in_memory, words_in
-from apps.releases.models import SearchDoc
-from apps.releases.search_rows import SearchGram
+from apps.releases.models import SearchDoc, SearchGram
 
 # Of the words with the most trigrams in common.
 MAX_COMPARED = 200

@@ -12,8 +12,8 @@ from apps.artifacts import chunked
 from apps.blobs import ingest, store
 from apps.lib.digests import Tally
 from apps.lib.errors import Conflict
+from apps.releases.models import Upload
 from apps.releases.publishing.resuming import Incoming, WrongOffset
-from apps.releases.upload_rows import Upload
 
 # Larder reads the parts of a larger file and writes the whole once more.
 PART_BYTES = 64 * 1024 * 1024

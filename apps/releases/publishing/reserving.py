@@ -22,12 +22,11 @@ from apps.accounts.models import ApiToken, Namespace
 from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict, NotFound, Reason, RegistryError, Unavailable
 from apps.lib.versions import Version
-from apps.releases.models import Kind, Release, State
+from apps.releases.models import Kind, Release, State, Upload
 from apps.releases.origin import recording
 from apps.releases.origin.models import Way
 from apps.releases.publishing import quotas
 from apps.releases.publishing.transitions import Moved, reject
-from apps.releases.upload_rows import Upload
 
 # Renewed every ten seconds while bytes flow; if the web process dies, the reservation lapses after this.
 UPLOAD_LEASE = timedelta(seconds=60)

@@ -26,12 +26,11 @@ from apps.jobs import database_availability
 from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, CredentialsRequired, Invalid, NotFound, Reason, RegistryError, TooLarge
 from apps.lib.net.bodies import Disconnected, Incomplete, TooSlow
-from apps.releases.models import Release, State
+from apps.releases.models import Release, State, Upload, UploadPart
 from apps.releases.origin import recording
 from apps.releases.publishing import drafting, quotas, reserving, staging
 from apps.releases.publishing.fault_injection import fault_point
 from apps.releases.publishing.transitions import Moved, reject
-from apps.releases.upload_rows import Upload, UploadPart
 
 # A killed server costs so much of a fast upload, or so many seconds of a slow one.
 PART_BYTES = 32 * 1024 * 1024

@@ -11,8 +11,7 @@ from typing import BinaryIO
 from apps.blobs import store
 from apps.lib.archives.rules.outcome import Refusal
 from apps.lib.digests import DigestMismatch, verified
-from apps.releases.models import WORKING, Release, ReleaseFile, State, Stored
-from apps.releases.upload_rows import Upload, UploadPart
+from apps.releases.models import WORKING, Release, ReleaseFile, State, Stored, Upload, UploadPart
 
 READ_BYTES = 1024 * 1024
 

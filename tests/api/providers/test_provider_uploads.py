@@ -5,9 +5,8 @@ import hashlib
 
 import pytest
 
-from apps.releases.models import Release, State
+from apps.releases.models import Release, State, Upload
 from apps.releases.publishing import sweeping
-from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
 from tests.providers.draft_client import LINUX, URL, body, dist, signed, work
 from tests.rows import for_each_row

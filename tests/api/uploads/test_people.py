@@ -8,9 +8,8 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.models import Grant, Namespace, Scope
-from apps.releases.models import Release, State
+from apps.releases.models import Release, State, Upload
 from apps.releases.publishing import drafting, resuming, sweeping
-from apps.releases.upload_rows import Upload
 from tests.api.uploads.conftest import ARCHIVE, HALF, VERSION, Sender, error_of
 
 pytestmark = pytest.mark.django_db

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from apps.releases.models import Release, State
+from apps.releases.models import Release, State, Upload
 from apps.releases.publishing import resuming
-from apps.releases.upload_rows import Upload
 from tests.api.tus_client import BreakingOff
 from tests.api.uploads.conftest import ARCHIVE, HALF, VERSION, error_of
 from tests.rows import for_each_row

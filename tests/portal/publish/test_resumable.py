@@ -4,9 +4,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 
-from apps.releases.models import Release, ReleaseFile, State
+from apps.releases.models import Release, ReleaseFile, State, Upload
 from apps.releases.publishing import sweeping
-from apps.releases.upload_rows import Upload
 from tests.api.tus_client import TusClient
 from tests.builders.archives import module_zip
 from tests.portal.publish.conftest import JSON, NEW

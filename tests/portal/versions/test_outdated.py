@@ -7,8 +7,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, Role, Visibility
 from apps.accounts.people import teams
 from apps.modules.models import ModuleVersion
-from apps.releases.models import DownloadCount, Lifecycle, Release
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import DownloadCount, Lifecycle, Release, TeamDownload
 from tests import pages
 from tests.modules.dependents.rows import calls, requires
 from tests.portal.providers.rows import provider_version, row_of_key

@@ -9,8 +9,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User
 from apps.accounts.people import service_accounts, teams
-from apps.releases.models import DownloadCount, Fetch, Release
-from apps.releases.team_rows import TeamDownload
+from apps.releases.models import DownloadCount, Fetch, Release, TeamDownload
 from tests import pages
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.portal.rows import add_module
