@@ -1,4 +1,4 @@
-"""What every test may ask for, in tests/ and in the rooms of apps/contrib."""
+"""Fixtures for every test, in tests/ and in the rooms of apps/contrib."""
 
 from tests import rooms
 

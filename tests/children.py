@@ -14,7 +14,7 @@ ASK = parent.run
 
 
 def _run(**asked: Any) -> dict[str, Any]:
-    """As `parent.run`, but the same program is not asked the same about the same bytes again."""
+    """Run like `parent.run`, but ask the same program only once about the same bytes."""
     file = asked["stdin"].fileno()
     words = f"{asked['program']} {json.dumps(asked['request'], sort_keys=True)}".encode()
     key = hashlib.sha256(words + os.pread(file, os.fstat(file).st_size, 0)).hexdigest()

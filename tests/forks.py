@@ -28,7 +28,7 @@ def load() -> None:
 
 
 def run(*arguments: str, output: BinaryIO | None = None, errors: BinaryIO | None = None) -> Never:
-    """As `manage.py` would, in the process that a fork has made."""
+    """Run like `manage.py`, in the process that a fork has made."""
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -38,7 +38,9 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
 
 @pytest.fixture(scope="session")
 def django_db_keepdb(django_db_modify_db_settings: None) -> bool:
-    """Whether the file is there; Django then finds nothing to migrate. It goes with the data folder of the run."""
+    """Return whether the file is there; Django then finds nothing to migrate. It goes with the data folder of the
+    run.
+    """
     return IS_SQLITE and copy_of_these_migrations().exists()
 
 

@@ -138,7 +138,7 @@ class Operations(AutoSchema):
         return good | wrong
 
     def _limits(self) -> list[str]:
-        """What the operation counts against says when it is answered 429."""
+        """Return the limits that the operation counts against, for its answer 429."""
         from apps.accounts.access.throttling import COUNTED  # needs the apps
 
         return [

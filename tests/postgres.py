@@ -68,7 +68,7 @@ class Server:
             self.url = f"postgres://postgres:{password}@127.0.0.1:{self.port}/postgres"
 
     def stop_at_once(self) -> None:
-        """As `pg_ctl stop -m immediate`."""
+        """Stop like `pg_ctl stop -m immediate`."""
         self._process.send_signal(signal.SIGQUIT)
         self._process.wait(timeout=30)
 

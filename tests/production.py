@@ -119,7 +119,7 @@ class Stack:
             )
 
     def restart_ended(self) -> None:
-        """As Docker does: one that finds no database when it begins ends, and is begun again."""
+        """Restart like Docker: a service that finds no database when it begins ends, and is begun again."""
         for copy, process in self.processes.items():
             restarts = OURS[copy.rpartition("-")[0]].get("restart") == "unless-stopped"
             if restarts and process.poll() is not None:
@@ -211,7 +211,7 @@ def is_ready(larder: Live) -> bool:
 
 
 def make_roles(database: postgres.Server) -> None:
-    """As PostgreSQL's image does in an empty volume."""
+    """Make the roles like PostgreSQL's image in an empty volume."""
     database.url = f"{database.url.rpartition('/')[0]}/larder"
     service = COMPOSE["services"]["postgres"]
     own = {name: interpolated(text) for name, text in service["environment"].items()}

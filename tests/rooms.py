@@ -1,4 +1,4 @@
-"""What the rooms of apps/contrib bring along for the tests of all of Larder: files of a name, in `tests/` of each.
+"""The contributions of the rooms of apps/contrib to the tests of all of Larder: files of a name, in `tests/` of each.
 
 A room whose folder is gone, or that LARDER_WITHOUT leaves out, brings nothing.
 """

@@ -50,7 +50,7 @@ def for_each_row(
 
 
 def named(names: list[str], values: list[Any], ids: Ids) -> Iterator[Row]:
-    """As pytest names them: by `ids`, by the id of a `pytest.param`, or by what is in the row."""
+    """Name the rows like pytest: by `ids`, by the id of a `pytest.param`, or by what is in the row."""
     given = list(ids) if ids is not None and not callable(ids) else []
     for number, value in enumerate(values):
         label = given[number] if given else None

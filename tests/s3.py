@@ -60,7 +60,7 @@ def server(*options: str) -> Iterator[int]:
 
 
 def keys(storage_url: str, folder: str) -> set[str]:
-    """What is below a folder of the storage, without its prefix. moto asks for no signature."""
+    """Return the keys below a folder of the storage, without its prefix. moto asks for no signature."""
     address = S3Address.parse(storage_url)
     found: set[str] = set()
     more = {"list-type": "2", "prefix": f"{address.prefix}/{folder}/"}

@@ -102,7 +102,7 @@ def variables(data_dir: Path) -> dict[str, str]:
 
 
 def prepare(data_dir: Path, environment: dict[str, str]) -> None:
-    """What an operator does before the first start: the secret key, and `manage.py migrate`, which makes the admin."""
+    """Do an operator's work before the first start: the secret key, and `manage.py migrate`, which makes the admin."""
     data_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = data_dir / "secret_key"
     if not key.exists():

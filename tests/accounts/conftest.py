@@ -16,7 +16,7 @@ def event_kinds(db: None) -> Callable[[], list[str]]:
 
 
 def client_with(secret: str) -> Client:
-    """As a program that sends the token."""
+    """Return a client of a program that sends the token."""
     return Client(headers={"Authorization": f"Bearer {secret}"})
 
 

@@ -234,7 +234,7 @@ def test_the_role_of_a_stranger_who_used_its_invitation_ends_too(leaked, dora, a
 
 
 def test_a_revoked_token_still_offers_to_end_what_is_left(leaked, looted, dora, charlie, browser_of):
-    """As after a report by a scanner, which ends the token alone."""
+    """The state after a report by a scanner, which ends the token alone."""
     token, secret = leaked
     browser = browser_of(dora)
     report = {"tokens": [{"token": secret, "url": "https://git.example/x"}]}

@@ -1,4 +1,4 @@
-"""What is stored lets no one in, and what is encrypted or signed for one purpose is worth nothing for another."""
+"""Stored secrets let no one in, and what is encrypted or signed for one purpose is worth nothing for another."""
 
 import itertools
 
@@ -58,7 +58,9 @@ def test_neither_the_text_nor_the_key_is_in_what_is_sealed(settings):
 
 
 def test_rows_that_change_places_open_nothing(db, dora, hooked):
-    """Who can write to the database alone cannot have a webhook sign with, or a mail show, another secret."""
+    """An attacker who can write to the database alone cannot have a webhook sign with, or a mail show, another
+    secret.
+    """
     hook, _, there = hooked()
     factor = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
     with pytest.raises(Unavailable):

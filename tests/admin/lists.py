@@ -12,7 +12,7 @@ def list_of(model, **query):
 
 
 def chosen(action, *rows):
-    """What a list sends for an action on these rows."""
+    """Return the form that a list sends for an action on these rows."""
     return {"action": action, "index": "0", "_selected_action": [row.pk for row in rows]}
 
 

@@ -88,7 +88,7 @@ def test_nothing_that_is_posted_changes_anything(operator_client, shelf, model):
 @pytest.mark.slow
 @for_each_row(("shelf", "model"), [pair for pair in LISTED if acts_of(pair[1])], ids=named)
 def test_each_act_needs_its_own_permission(db, browser_of, shelf, model):
-    """Who may only look is offered no act of the list and of a row's page, and sending one does nothing."""
+    """A person who may only look is offered no act of the list and of a row's page, and sending one does nothing."""
     shelf.make(0, 1)
     row = first(model)
     looks = permission(f"{model._meta.app_label}.view_{model._meta.model_name}")

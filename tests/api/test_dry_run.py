@@ -132,7 +132,7 @@ def test_few_are_checked_at_once_and_the_others_wait_or_come_again(published_bef
 def test_beyond_the_slots_of_an_account_it_waits_with_the_bytes_that_it_sent(
     published_before, tofu, alice, upload, stored_files, settings, monkeypatch
 ):
-    """As the server does it: called again in the same context, when there is a slot, and counted once."""
+    """The server calls it again in the same context, when there is a slot, and counts it once."""
     settings.RATES = settings.RATES | {"publish": Rate(1, 60)}
     monkeypatch.setattr(slots, "_queues", {})
     client, url, before = tofu(alice, Scope.READ), URL.format("1.3.0"), stored_files()

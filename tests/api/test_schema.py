@@ -48,7 +48,7 @@ def operations_and_tables():
 
 
 def answered(table, suffix):
-    """Whether anybody with such a token (or nobody) is let in, by the policy."""
+    """Return whether a caller with such a token (or without one) is let in, by the policy."""
     rows = [row for row in (*VISIBILITIES, "any") if row in table]
     cells = [(who, table[row][who]) for row in rows for who in TOKENS]
     return any(who.endswith(suffix) and status not in (401, 403, 404) for who, status in cells)

@@ -1,4 +1,4 @@
-"""What someone can do who owns the tables (on PostgreSQL that is to drop the triggers first), and who finds it."""
+"""Tampering by an owner of the tables (on PostgreSQL that is to drop the triggers first), and how it is found."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ from apps.audit.models import AuditEvent
 
 
 def verified(*arguments: str) -> tuple[str, bool]:
-    """What `manage.py audit verify` prints, and whether it ended with 0."""
+    """Return the output of `manage.py audit verify`, and whether it ended with 0."""
     out, err = StringIO(), StringIO()
     try:
         call_command("audit", "verify", *arguments, stdout=out, stderr=err)

@@ -24,7 +24,7 @@ def flipped(data: bytes) -> bytes:
 
 
 def handed_out(digest: str) -> tuple[int, bool]:
-    """How many bytes of a whole read came, and whether it ended as it should."""
+    """Return how many bytes of a whole read came, and whether it ended as it should."""
     came = 0
     try:
         for step in store.read(digest):

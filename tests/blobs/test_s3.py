@@ -1,4 +1,4 @@
-"""What belongs to S3 alone: encryption, roles, links for clients."""
+"""Features of S3 alone: encryption, roles, links for clients."""
 
 import os
 from collections.abc import Callable
@@ -134,7 +134,7 @@ def test_an_upload_that_the_server_forgot_is_an_outage_and_no_missing_object(db,
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # the children use no thread of the parent
 def test_forks_do_not_read_each_others_answers(settings, bucket, s3_url):
-    """As web processes do, which are forks of one that has asked the storage already."""
+    """The web processes are forks of one that has asked the storage already."""
     bucket()
     port = str(urlsplit(parse_qs(s3_url)["endpoint"][0]).port)
     settings.STORAGE_URL = settings.STORAGE_URL.replace(port, str(Proxy(int(port)).port))  # it keeps connections open

@@ -158,7 +158,7 @@ def give_alice(larder: Live, *spaces: str) -> None:
 
 @pytest.fixture(scope="package")
 def full_shelf(on_postgres: Live) -> Shelf:
-    """What lies on it is counted, found and swept: its Larder is nobody else's."""
+    """The shelf of a Larder that no other test uses: what lies on it is counted, found and swept."""
     return fill(on_postgres)
 
 

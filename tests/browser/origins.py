@@ -1,4 +1,4 @@
-"""Where the shelf's releases come from: one from CI that a person approved, one whose claims say nasty things."""
+"""The origins of the shelf's releases: one from CI that a person approved, one whose claims say nasty things."""
 
 import hashlib
 from typing import Any

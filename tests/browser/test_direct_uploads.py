@@ -61,7 +61,7 @@ def page(chromium: Browser, direct: Direct, watch: Watch) -> Iterator[Page]:
 
 
 def ways_of(page: Page, direct: Direct) -> list[str]:
-    """How bytes leave from now on: `storage`, or `larder` where a body goes there."""
+    """Return how bytes leave from now on: `storage`, or `larder` where a body goes there."""
     found: list[str] = []
 
     def note(request: Request) -> None:

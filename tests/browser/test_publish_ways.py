@@ -26,7 +26,7 @@ MONOREPO = {
 
 
 def tarball(files: Mapping[str, str], top: str, form: str = "gz") -> bytes:
-    """As a Git host packs it: everything below one folder."""
+    """Return a tarball in the form of a Git host: everything below one folder."""
     data = io.BytesIO()
     mode: Literal["w:gz", "w:xz"] = "w:gz" if form == "gz" else "w:xz"
     with tarfile.open(fileobj=data, mode=mode) as archive:

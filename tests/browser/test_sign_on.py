@@ -38,7 +38,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory, provider: str) -> Iterator[
 
 
 def variables_of_the_guide(folder: Path, provider: str) -> dict[str, str]:
-    """What the lines for Larder export, executed, with another port and folder."""
+    """Return what the lines for Larder export, executed, with another port and folder."""
     lines = SECOND.replace("http://127.0.0.1:9400", provider).replace("/tmp/", f"{folder}/")
     assert lines.endswith("make run\n")
     done = subprocess.run(

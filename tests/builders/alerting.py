@@ -1,4 +1,4 @@
-"""Which alerts of deploy/prometheus/alerts.yml fire for what /metrics says: promtool evaluates the rules.
+"""The alerts of deploy/prometheus/alerts.yml that fire for a text of /metrics: promtool evaluates the rules.
 
 What was scraped is taken to last for forty minutes. An alert counts with its annotations as Prometheus fills them in.
 """
@@ -50,7 +50,7 @@ def check(documents: dict[str, str], firing: set[str], *, url: str, folder: Path
 
 
 def firing(documents: dict[str, str], names: Iterable[str], *, folder: Path) -> set[str]:
-    """Which of these alerts fire, whatever their labels are."""
+    """Return which of these alerts fire, whatever their labels are."""
     query = 'count by (alertname) (ALERTS{{alertname="{}",alertstate="firing"}})'
     none = [{"expr": query.format(name), "eval_time": "40m", "exp_samples": []} for name in names]
     failure = _evaluate(documents, {"promql_expr_test": none}, folder)

@@ -40,7 +40,7 @@ class Issuer:
         self.tokens = 0
 
     def claims(self, **more: Any) -> dict[str, Any]:
-        """What is in every id token; None takes a claim out."""
+        """Return the claims of every id token; None takes a claim out."""
         now = int(time.time())
         self.tokens += 1
         usual = {

@@ -1,4 +1,5 @@
-"""How each CI gives a run its id token, on loopback: an address to ask, a program on the PATH, or a variable.
+"""The ways in which each CI gives a run its id token, on loopback: an address to ask, a program on the PATH, or a
+variable.
 
 The audience is what the run asked for, so one that asks for another is refused by the exchange.
 """

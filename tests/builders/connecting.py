@@ -1,4 +1,4 @@
-"""What an owner connects to a namespace, one of each kind. Nothing is called."""
+"""The connections of a namespace, one of each kind. Nothing is called."""
 
 from typing import Any
 

@@ -39,7 +39,9 @@ BEFORE = {
 
 
 def full(hostile: str) -> dict[str, str]:
-    """As many pages as a provider of a middling size has, long names and tables among them, and a hostile one."""
+    """Return as many pages as a provider of a middling size has, long names and tables among them, and a hostile
+    one.
+    """
     records = {
         f"docs/{folder}/record_{number}.md": f"---\nsubcategory: Records of kind {number % 5}\n---\n# A record\n"
         for folder in ("resources", "data-sources")

@@ -1,4 +1,4 @@
-"""What the test registry does wrong on command: `registry.misbehave("*.zip", faults.truncated())`.
+"""Faults of the test registry on command: `registry.misbehave("*.zip", faults.truncated())`.
 
 A fault is a function of the exchange and the answer that would be right. `misbehaving.py` has the server.
 """

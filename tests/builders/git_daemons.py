@@ -106,7 +106,7 @@ class SshSite:
 
     @property
     def fingerprints(self) -> list[str]:
-        """As ssh-keygen prints them."""
+        """The fingerprints as ssh-keygen prints them."""
         words = [["ssh-keygen", "-lf", str(key)] for key in self.own]
         shown = [subprocess.run(one, capture_output=True, text=True, check=True).stdout for one in words]
         return sorted(line.split()[1] for line in shown)

@@ -84,7 +84,7 @@ class Scripted:
         }
 
     def consent(self, url: str) -> str:
-        """What the provider's page does: remember what was asked, and lead back with a code."""
+        """Consent like the provider's page: remember what was asked, and lead back with a code."""
         asked = dict(parse_qsl(urlsplit(url).query))
         code = f"code-{len(self.grants)}"
         self.grants[code] = asked

@@ -46,7 +46,9 @@ class Sigstore:
         self.trusted_root.write_text(json.dumps(self._trusted()) + "\n")
 
     def bundle(self, digest: str, *, repository: str) -> bytes:
-        """What a workflow of a repository on GitHub attests about these bytes. `digest`: sha256, 64 hex digits."""
+        """Return the attestation of a workflow of a repository on GitHub about these bytes. `digest`: sha256, 64 hex
+        digits.
+        """
         key = ec.generate_private_key(ec.SECP256R1())
         said = envelope(statement(digest))
         payload = base64.b64decode(said["payload"])
@@ -60,7 +62,9 @@ class Sigstore:
         return json.dumps({"mediaType": BUNDLE, "verificationMaterial": material, "dsseEnvelope": said}).encode()
 
     def _of_workflow(self, key: ec.EllipticCurvePrivateKey, repository: str) -> x509.Certificate:
-        """As Fulcio makes them: issuer of the id token, workflow, repository and owner are in its own extensions."""
+        """Make a certificate like Fulcio: issuer of the id token, workflow, repository and owner are in its own
+        extensions.
+        """
         source = f"https://github.com/{repository}"
         workflow = f"{source}/.github/workflows/release.yml@refs/tags/v1.2.0"
         own = {8: GITHUB, 9: workflow, 12: source, 16: source.rpartition("/")[0]}

@@ -1,4 +1,4 @@
-"""What no client means to send, to every route of a running stack: as it comes off the wire, by a seed."""
+"""Bytes that no client means to send, to every route of a running stack: as they come off the wire, by a seed."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What must be true after each fault, asked of a Larder's database and storage: points (i) to (vi) of the list.
+"""The invariants after each fault, asked of a Larder's database and storage: points (i) to (vi) of the list.
 
 (ii) asks for a real client as well, which world.py has. This runs in a management process of that Larder.
 """

@@ -28,13 +28,13 @@ def measured(**figures: Any) -> None:
 
 
 def answered(answers: Mapping[int, int]) -> None:
-    """How many answers of each status the test's clients were given; 0: none."""
+    """Record how many answers of each status the test's clients were given; 0: none."""
     measured(answers=sorted(answers.items()))
 
 
 @dataclass
 class Seen:
-    """What a test function did, with all of its parameters."""
+    """The results of a test function, with all of its parameters."""
 
     outcomes: Counter[str] = field(default_factory=Counter)
     seconds: float = 0.0
@@ -95,7 +95,7 @@ def report(seen: Mapping[str, Seen], wanted: Sequence[Case] = ()) -> Iterator[st
 
 
 def outcome(case: Case, found: list[Seen]) -> str:
-    """As bad as the worst: a case of three tests has passed if all three have."""
+    """Return the worst outcome: a case of three tests has passed if all three have."""
     by_outcome = Counter(one.outcome for one in found)
     if by_outcome["failed"]:
         return "FAILED"

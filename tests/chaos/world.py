@@ -131,7 +131,7 @@ class World:
             self.acknowledged[f"/api/v1/releases/{answer.json()['id']}"] = hashlib.sha256(data).hexdigest()
 
     def mix(self, seconds: float) -> Counter[int]:
-        """What readers and publishers are answered who work beside each other for so long, by status."""
+        """Return what readers and publishers are answered who work beside each other for so long, by status."""
         self.answers.clear()
         until = time.monotonic() + seconds
         threads = [threading.Thread(target=self._mix, args=(number, until)) for number in range(READERS)]
@@ -203,7 +203,9 @@ class World:
             self.install()
 
     def check_the_end(self) -> None:
-        """What every fault together has left: a real client installs, and the next day's sweep leaves nothing."""
+        """Check the state after every fault together: a real client installs, and the next day's sweep leaves
+        nothing.
+        """
         self.install()
         if IS_LONG:
             check_invariants(self.stack.live)

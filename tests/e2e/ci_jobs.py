@@ -184,7 +184,7 @@ class Machine:
         self.git("tag", tag)
 
     def run(self, *steps: Step, told: Mapping[str, str] | None = None) -> "subprocess.CompletedProcess[str]":
-        """As the system does: the first step that fails ends the job."""
+        """Run the steps like the system: the first one that fails ends the job."""
         output, done = "", None
         for step in steps:
             written = {name: str(value) for name, value in step.environment.items()} | dict(told or {})

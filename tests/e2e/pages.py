@@ -38,7 +38,7 @@ class Registry:
         return Depot(self.larder, self.manage, self.read, signing_key("ed25519"))
 
     def type(self, folder: Path, text: str, client: str = "", *, shell: str = "sh", **environment: str) -> str:
-        """What a shell in this folder prints, whose `tofu` is this client. It must end well."""
+        """Return the output of a shell in this folder, whose `tofu` is this client. It must end well."""
         programs = folder.parent / "programs"
         programs.mkdir(exist_ok=True)
         if client and not (programs / "tofu").exists():

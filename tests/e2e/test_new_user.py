@@ -106,7 +106,7 @@ class Machine:
         return self.home / "work"
 
     def run(self, text: str, environment: Mapping[str, str] = MappingProxyType({}), *, status: int = 0) -> str:
-        """What bash prints, which ends with the first failure as a pipeline does."""
+        """Return the output of bash, which ends with the first failure as a pipeline does."""
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", text],
             cwd=self.work,
@@ -145,7 +145,7 @@ def desk(registry: Live) -> Iterator[Desk]:
 
 
 def make_a_namespace(desk: Desk, new: str) -> None:
-    """As the first home page of all offers it; it is private unless something else is chosen."""
+    """Create a namespace from the first home page; it is private unless something else is chosen."""
     desk.press(new)
     desk.portal.get_by_label("Name").fill(NAMESPACE)
     desk.portal.get_by_role("button", name="Create the namespace").click()
@@ -194,7 +194,7 @@ def authority_of(desk: Desk) -> str:
 
 
 def publish(desk: Desk, alice: Machine) -> str:
-    """What the help says of pipelines and stored tokens, until the version is there; answers the authority."""
+    """Follow the help on pipelines and stored tokens, until the version is there; answers the authority."""
     desk.open_help("Publish from a pipeline")
     make_a_namespace(desk, desk.section("Set it up").steps[0]["press"][1])
     desk.open_help("Publish with a stored token")
@@ -220,7 +220,7 @@ def publish(desk: Desk, alice: Machine) -> str:
 
 @dataclass(frozen=True)
 class Pipeline:
-    """What "Use modules and providers" says about installing in one."""
+    """The instructions of "Use modules and providers" about installing in one."""
 
     configuration: str
     trust: str

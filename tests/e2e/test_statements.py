@@ -48,7 +48,7 @@ def answered(client: httpx.Client, url: str) -> bytes:
 
 @pytest.fixture
 def folder(larder: Live, envelope: bytes, tmp_path: Path) -> Path:
-    """What somebody downloads to verify it."""
+    """The files that a person downloads to verify it."""
     document = json.loads(envelope)
     [signature] = document["signatures"]
     kind, payload = document["payloadType"].encode(), base64.b64decode(document["payload"])

@@ -28,7 +28,7 @@ class Linked:
     token: str
 
     def asked_of_storage(self, since: int) -> list[dict[str, str]]:
-        """What clients asked of storage: Larder itself signs by a header, links by a query."""
+        """Return the requests of clients to storage: Larder itself signs by a header, links by a query."""
         lines = [json.loads(line) for line in self.log.read_text().splitlines()[since:]]
         return [line for line in lines if "boto" not in line["agent"].lower()]
 

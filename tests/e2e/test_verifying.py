@@ -32,7 +32,7 @@ def registry(example: Registry) -> Registry:
 
 @pytest.fixture
 def work(tmp_path: Path) -> Path:
-    """Where the commands are run."""
+    """The folder in which the commands are run."""
     folder = tmp_path / "work"
     folder.mkdir()
     return folder
@@ -48,7 +48,7 @@ def run(registry: Registry, folder: Path, *blocks: str, shell: str = "sh") -> st
 
 
 def refused(registry: Registry, folder: Path, text: str) -> str:
-    """What a shell prints that must end badly."""
+    """Return the output of a shell that must end badly."""
     (folder / "script").write_text(text)
     said = run(registry, folder, "sh -eu script 2>&1 || echo It was refused.")
     assert said.endswith("It was refused.\n"), said

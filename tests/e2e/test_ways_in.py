@@ -62,7 +62,7 @@ def test_the_submodules_of_a_real_module_come_out_of_its_tarball(live, space, te
 
 
 def test_a_module_without_a_root_is_used_by_its_submodules_and_links_are_files(live, space, terraform):
-    """As a large repository is laid out: variables in one place, linked to; a broken link in an example."""
+    """The layout is that of a large repository: variables in one place, linked to; a broken link in an example."""
     shared = b'variable "word" {\n  type    = string\n  default = "shared"\n}\n'
     files = {"iam/README.md": b"# Identity\n", "iam/shared/variables.tf": shared, "iam/modules/user/main.tf": OUTPUT}
     links = {

@@ -107,7 +107,7 @@ def test_another_digest_than_the_one_that_waits_is_refused(waiting, bob):
 
 
 def test_other_bytes_after_the_approval_wait_again(waiting, bob):
-    """As if the worker of a newer Larder made another zip of the upload."""
+    """The worker of a newer Larder makes another zip of the upload."""
     decide(client_of(bob), waiting, "approve")
     Approval.objects.update(digest="f" * 64)
 

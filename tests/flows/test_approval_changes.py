@@ -1,4 +1,4 @@
-"""What an approver sees: the comparison with the version before, and what is unusual."""
+"""The page of an approver: the comparison with the version before, and what is unusual."""
 
 from datetime import timedelta
 

@@ -20,7 +20,7 @@ COUNTED = "SELECT COALESCE(SUM(count), 0) FROM releases_downloadcount WHERE clie
 
 
 def fetch(larder: Live, times: int) -> int:
-    """As many clients as that ask at once; each connection may reach another process. Answers how many succeeded."""
+    """Fetch with as many clients at once; each connection may reach another process. Answers how many succeeded."""
 
     def one(share: int) -> int:
         answered = 0

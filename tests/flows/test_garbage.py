@@ -1,4 +1,4 @@
-"""What no client means to send: each piece gets a clear answer, and Larder keeps running and stays small.
+"""Bytes that no client means to send: each piece gets a clear answer, and Larder keeps running and stays small.
 
 Mutated zips go through upload, worker and sandboxed child. `make chaos` sends 10,000 pieces of every kind first.
 """

@@ -118,7 +118,7 @@ def test_refuse_ends_it_with_the_list_and_frees_the_number(rule, send):
 
 
 def test_a_version_is_read_once_more_when_the_answer_comes(rule, send, published, tofu, alice, work):
-    """What was published meanwhile counts: 1.2.5 has broken it already."""
+    """A version that was published meanwhile counts: 1.2.5 has broken it already."""
     rule("ask")
     held = send()
     Namespace.objects.update(breaking_changes="warn")

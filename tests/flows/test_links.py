@@ -26,7 +26,7 @@ READING = """locals {
 
 
 def zip_with(links: Mapping[str, str], files: Mapping[str, str | bytes] = FILES, top: str = "") -> bytes:
-    """As `git archive` writes it: a link is a member whose bytes are its target."""
+    """Return a zip like `git archive`: a link is a member whose bytes are its target."""
     plain = [Member(top + name, text if isinstance(text, bytes) else text.encode()) for name, text in files.items()]
     as_links = [
         Member(top + name, target.encode(), mode=stat.S_IFLNK | 0o777, method=0) for name, target in links.items()

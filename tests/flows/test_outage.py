@@ -79,7 +79,7 @@ def workspace(folder: Path, installing: Installing) -> Workspace:
 
 
 def packages(installing: Installing) -> list[bytes]:
-    """As tofu pulls them for oci://."""
+    """Return the packages that tofu pulls for oci://."""
     client = Tofu(installing.larder, installing.reader)
     return [client.module(f"{name}/vpc/aws", tag="1.0.0") for name in ("open", "closed")]
 

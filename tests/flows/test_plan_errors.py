@@ -1,4 +1,4 @@
-"""What clients load and can never plan is a warning on pages and in the API, and never a question."""
+"""Modules that clients load and can never plan have a warning on pages and in the API, and never a question."""
 
 import html
 

@@ -156,5 +156,5 @@ def test_32_downloads_under_way_end_and_no_other_begins_once_the_verb_has_answer
 
 
 def kept_by_the_kernel() -> int:
-    """How many bytes a connection buffers on both sides at most."""
+    """Return how many bytes a connection buffers on both sides at most."""
     return int(Path("/proc/sys/net/ipv4/tcp_wmem").read_text().split()[2]) + 2 * BUFFER

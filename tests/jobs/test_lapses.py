@@ -21,7 +21,7 @@ def killed(job: Job, pass_time) -> None:
 @pytest.mark.both
 @pytest.mark.parametrize("is_reaped", [True, False])
 def test_36_kills_are_no_attempt_and_the_job_succeeds_in_the_end(is_reaped, job, pass_time, settings):
-    """Whether a reaper takes the lease back, or the next worker finds it."""
+    """A reaper takes the lease back, or the next worker finds it."""
     settings.JOB_LAPSES = 36
     for number in range(1, 37):
         killed(job, pass_time)

@@ -32,7 +32,7 @@ def add(number: int, source: str = "", share: str = "", kind: str = KIND) -> Job
 
 
 def taken(job: Job) -> int:
-    """What a worker does that was rung for this job: the target of the job that it takes, 0 for none."""
+    """Return the target of the job that a worker takes which was rung for this one, 0 for none."""
     with claim_next(job.kind, job.pk) as held:
         return held.target if held is not None else 0
 

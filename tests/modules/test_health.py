@@ -46,7 +46,7 @@ module "git" { source = "git::https://example.com/net.git?depth=1&ref=v1.2.0" }
 
 
 def missing(changes):
-    """What is missing of PERFECT with these files instead; None takes a file away."""
+    """Return what is missing of PERFECT with these files instead; None takes a file away."""
     files = {name: text for name, text in (PERFECT | changes).items() if text is not None}
     texts = {name: text for name, text in files.items() if name.endswith(".tf")}
     document = inspect(texts, {name: len(text) for name, text in texts.items()})

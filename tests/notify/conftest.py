@@ -82,7 +82,7 @@ def box(settings):
 
 
 def tell() -> None:
-    """What a worker does every five seconds, in this thread."""
+    """Do the work of a worker every five seconds, in this thread."""
     outbox.dispatch()
     for number in sending.due_webhooks():
         sending.send_of(number)

@@ -27,7 +27,7 @@ def waiting():
 
 
 def in_time(**changes):
-    """As if the time for the next attempt had come."""
+    """Let the time for the next attempt come."""
     Delivery.objects.filter(state=State.WAITING).update(next_at=timezone.now(), **changes)
 
 

@@ -1,4 +1,4 @@
-"""What the letters about a release say to its publisher, and to those who watch its module."""
+"""The letters about a release to its publisher, and to those who watch its module."""
 
 import json
 

@@ -1,4 +1,6 @@
-"""Who gets which mail, by a real mail server: what they may no longer see is not sent, and nothing comes twice."""
+"""Mails and their receivers, by a real mail server: what they may no longer see is not sent, and nothing comes
+twice.
+"""
 
 import re
 from datetime import timedelta

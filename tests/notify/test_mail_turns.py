@@ -1,4 +1,4 @@
-"""Which mails go first while thousands are due."""
+"""The order of mails while thousands are due."""
 
 from datetime import timedelta
 

@@ -1,4 +1,4 @@
-"""Which addresses and names a URL that others choose may have."""
+"""The addresses and names that a URL may have which a user chose."""
 
 import socket
 from ipaddress import ip_network

@@ -17,7 +17,7 @@ def sha512(data: bytes) -> str:
 
 @dataclass
 class Uploader:
-    """Somebody's client, in one repository."""
+    """A client in one repository."""
 
     client: Client
     name: str = NAME
@@ -43,7 +43,7 @@ class Uploader:
         return self.client.post(f"/v2/{self.name}/blobs/uploads/{asked}")
 
     def push(self, data: bytes, digest: str = "") -> str:
-        """As oras does it; answers the digest."""
+        """Push like oras; answers the digest."""
         digest = digest or sha256(data)
         response = self.put(self.begin(), data, digest)
         assert response.status_code == 201, response.content

@@ -1,4 +1,4 @@
-"""What waits for people who publish, and /mine."""
+"""The to-dos of people who publish, and /mine."""
 
 from datetime import timedelta
 

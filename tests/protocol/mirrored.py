@@ -28,7 +28,7 @@ RAW = json.dumps({"mediaType": IMAGE_INDEX, "manifests": []}).encode()
 
 
 class HeldBack(RegistryError):
-    """As a rule says it."""
+    """The refusal of a rule."""
 
     code = "forbidden"
 

@@ -34,7 +34,7 @@ def state(worker_host: None) -> State:
 
 
 def said_in(statement: Statement) -> dict[str, Any]:
-    """What it says, once its key has verified it."""
+    """Return its content, once its key has verified it."""
     found = statement_keys.verify(statement.key, bytes(statement.envelope))
     assert found.payload_type == dsse.IN_TOTO
     said: dict[str, Any] = json.loads(found.payload)

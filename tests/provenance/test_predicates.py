@@ -1,4 +1,6 @@
-"""What a statement says: the digests that clients receive, what Larder verified and how strongly, and no person."""
+"""The content of a statement: the digests that clients receive, what Larder verified and how strongly, and no
+person.
+"""
 
 import hashlib
 import json
@@ -35,7 +37,7 @@ def predicate_of(release: Release) -> dict[str, Any]:
 
 
 def from_ci(release: Release, kind: str, **claims: Any) -> dict[str, Any]:
-    """What is said of it once its origin is a run of that vendor."""
+    """Return what is said of it once its origin is a run of that vendor."""
     from apps.accounts.identity.trusted.attempts import origin_of
     from apps.accounts.identity.trusted.vendors import VENDORS
 

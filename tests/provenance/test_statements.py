@@ -239,7 +239,7 @@ def test_a_release_that_is_rejected_or_purged_while_a_worker_states_it_is_left_a
 
 
 def test_a_number_that_the_ledger_has_with_other_bytes_is_not_stated(published, state, settings):
-    """As after somebody changed the database, and with it what clients receive."""
+    """The database was changed, and with it what clients receive."""
     release = published()
     settings.JOB_ATTEMPTS = 1
     Release.objects.filter(pk=release.pk).update(uploaded_digest="ab" * 32)

@@ -1,4 +1,6 @@
-"""Who is no second person for a release: its author, by whatever account. Alice publishes, Bob approves."""
+"""The people who are no second person for a release: its author, by whatever account. Alice publishes, Bob
+approves.
+"""
 
 from datetime import timedelta
 

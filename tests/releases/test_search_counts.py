@@ -30,7 +30,7 @@ FILTERS = [
 
 @pytest.fixture(autouse=True, params=["rare", "in many rows", "in most documents", "in too many to name"])
 def frequency(request, monkeypatch):
-    """How many places a word may have before it is looked for in another way: the figures are the same."""
+    """The number of places that a word may have before it is looked for in another way: the figures are the same."""
     limits = {"rare": (2_000, 10_000, 20_000), "in many rows": (3, 10_000, 20_000)}
     terms, rows, docs = limits.get(request.param, (3, 3, 2 if request.param == "in too many to name" else 20_000))
     monkeypatch.setattr(search, "MAX_WEIGHED_TERMS", terms)

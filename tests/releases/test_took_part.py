@@ -1,5 +1,5 @@
-"""Who took part in what a machine published, and so approves nothing of it. Dora wrote the rule; Alice, Bob and Erin
-publish.
+"""The people who took part in what a machine published, and so approve nothing of it. Dora wrote the rule; Alice, Bob
+and Erin publish.
 
 Those through Git are tested in their room, those through a run in tests/accounts/identity/trusted.
 """

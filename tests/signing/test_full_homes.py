@@ -37,7 +37,9 @@ def memory(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 def outcomes(memory: Path, act: Callable[[], object], step: int = STEP) -> list[bool]:
-    """Whether it was done, with more and more room left. Whatever else it raises than HomesFull is a failure."""
+    """Return whether it was done, with more and more room left. Whatever else it raises than HomesFull is a
+    failure.
+    """
     found = []
     for room in range(0, ROOM + 1, step):
         with filled(memory, but_bytes=room):

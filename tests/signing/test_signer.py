@@ -90,7 +90,7 @@ def two_keys() -> str:
     ids=["another's", "revoked", "two keys", "public", "garbage", "empty"],
 )
 def test_it_refuses_the_private_half_of_another_key(secret: Callable[[], str], key: SigningKey) -> None:
-    """What is not exactly the private half of the row's key is refused before anything is signed."""
+    """A secret that is not exactly the private half of the row's key is refused before anything is signed."""
     PrivateKey.objects.filter(key=key).delete()
     vault.seal(key, secret().encode()).save()
     assert failed_step(key) == "import"

@@ -1,4 +1,6 @@
-"""Who answers for connections, and what becomes of those whose owner is none any more: attack A2 of issue 47."""
+"""Connections: who answers for them, and what becomes of those whose owner is none any longer: attack A2 of issue
+47.
+"""
 
 import pytest
 

@@ -1,4 +1,6 @@
-"""What owners leave behind when they lose the role, each way that there is: it is listed once, and still works."""
+"""Connections that owners leave behind when they lose the role, each way that there is: they are listed once, and still
+work.
+"""
 
 from importlib import import_module
 

@@ -1,4 +1,4 @@
-"""How many threads of requests one account may keep busy with what takes long."""
+"""The limit on threads of requests that one account may keep busy with slow work."""
 
 import threading
 import time
@@ -130,7 +130,7 @@ def refusals():
 
 @for_each_row("act", ["key", "dry_run"])
 def test_what_takes_long_is_refused_beyond_the_slots(alice, acme, act, monkeypatch):
-    """What of an OCI push and of a publisher's signature is in their own tests and in tests/house/outside."""
+    """The slots of an OCI push and of a publisher's signature are in their own tests and in tests/house/outside."""
     viewer = Viewer(alice)
     acts = {
         "key": lambda: keys.read("", actor=viewer),

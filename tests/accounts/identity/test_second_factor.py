@@ -142,7 +142,7 @@ def test_right_codes_are_never_counted(bob, with_factor, settings):
 
 
 def test_the_session_has_a_new_id_after_the_code(bob, with_factor):
-    """Who has fixed or read the cookie before has nothing of what comes after."""
+    """An attacker who has fixed or read the cookie before has nothing of what comes after."""
     client = Client()
     client.get("/account/login/")
     client, answer = password(bob, client)

@@ -112,7 +112,7 @@ def test_who_has_no_password_signs_in_by_none(without_password, tolerant, passwo
 @pytest.mark.slow
 @for_each_row("name", ["account_login", "account_logout", "account_change_password", "account_reauthenticate"])
 def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name):
-    """As nobody, as Bob, and as Charlie whose account was switched off while he was signed in."""
+    """The callers are a stranger, Bob, and Charlie whose account was switched off while he was signed in."""
     clients = [tolerant(), tolerant(bob), tolerant(charlie)]
     User.objects.filter(pk=charlie.pk).update(is_active=False)
     for client in clients:
@@ -128,7 +128,7 @@ def test_each_page_answers_everybody_without_a_500(bob, charlie, tolerant, name)
 
 @pytest.fixture
 def limits(settings):
-    """As in real life. The clock stands still, so that no limit ends before it is reached."""
+    """The real limits. The clock stands still, so that no limit ends before it is reached."""
     settings.RATES = real.RATES
     cache.clear()
     moment = timezone.now().replace(minute=0, second=0, microsecond=0)
@@ -143,7 +143,7 @@ def sign_in(who, password=None, *, address="192.0.2.1"):
 
 
 def answered_before_429(send, most=200):
-    """How many attempts are answered before one is refused, as a page, with the time to wait."""
+    """Return how many attempts are answered before one is refused, as a page, with the time to wait."""
     for count in range(most):
         answer = send()
         if answer.status_code == 429:

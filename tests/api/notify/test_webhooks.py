@@ -52,7 +52,7 @@ def test_an_owner_creates_one_and_gets_its_secret_once(tofu, dora):
     ],
 )
 def test_what_no_webhook_can_be_is_refused_with_a_hint_and_none_is_changed_to_it(tofu, dora, changes, said):
-    """Which addresses can be called: tests/notify/test_outgoing_addresses.py."""
+    """The addresses that can be called are in tests/notify/test_outgoing_addresses.py."""
     client = tofu(dora)
     path = f"/{send(client, **MADE).json()['id']}"
 

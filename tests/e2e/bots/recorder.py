@@ -1,4 +1,4 @@
-"""What a program asks a Larder: recorded by a server between the two, and asked again without the program.
+"""Requests of a program to a Larder: recorded by a server between the two, and sent again without the program.
 
 A recording is a list of requests. Links and tokens that an answer issued differ in each run, so each is named for the
 answer and the field that it came from: `</v1/providers/acme/dns/1.2.0/download/linux/amd64#shasums_url>`.
@@ -26,7 +26,7 @@ OF_THE_CONNECTION = frozenset({"connection", "keep-alive", "transfer-encoding", 
 
 
 class Issued:
-    """What was issued so far, and its names: the program's token, and what answers had. These are not compressed."""
+    """The names of all that was issued so far: the program's token, and what answers had. These are not compressed."""
 
     def __init__(self, token: str) -> None:
         self._names = {token: "<token>"}

@@ -80,7 +80,7 @@ def rules(kind: str) -> dict[str, Any]:
 
 
 def found_in(answers: dict[str, httpx.Response], kind: str) -> dict[str, Any]:
-    """What the custom datasource makes of the list that its rule names."""
+    """Return the releases that the custom datasource makes of the list that its rule names."""
     [url] = rules(kind)["registryUrls"]
     value = answers[url.replace("{{packageName}}", ADDRESSES[kind]).removeprefix(f"https://{HOST}")].json()
     for template in configuration()["customDatasources"]["larder"]["transformTemplates"]:
@@ -148,7 +148,7 @@ def test_the_lock_file_gets_the_hashes_of_every_platform(
 
 
 def h1(zipped: bytes) -> str:
-    """As Renovate computes it: of the digests of all files, in the order of their names."""
+    """Return the hash like Renovate: of the digests of all files, in the order of their names."""
     with zipfile.ZipFile(io.BytesIO(zipped)) as archive:
         lines = [f"{hashlib.sha256(archive.read(name)).hexdigest()}  {name}\n" for name in sorted(archive.namelist())]
     return f"h1:{base64.b64encode(hashlib.sha256(''.join(lines).encode()).digest()).decode()}"

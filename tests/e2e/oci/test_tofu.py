@@ -26,7 +26,7 @@ def tofu(live, tmp_path):
 
 
 def sign_in(workspace: Workspace, token: str) -> None:
-    """As `docker login` leaves it behind."""
+    """Sign in, in the form that `docker login` leaves behind."""
     folder = workspace.folder / "home" / ".docker"
     folder.mkdir()
     auth = httpx.BasicAuth("anything", token)._auth_header.removeprefix("Basic ")

@@ -61,12 +61,12 @@ class World:
         return Asked(began, time.monotonic(), answer.status_code, answer.content)
 
     def is_whole(self) -> bool:
-        """Whether the archive is answered."""
+        """Return whether the archive is answered."""
         answer = self.ask(self.archive)
         return (answer.status, answer.body) == (200, BODY)
 
     def others(self) -> dict[str, Asked]:
-        """What needs no storage, by Django."""
+        """Return the answers that need no storage, by Django."""
         found, number = {}, next(self.numbers)
         for path in ("/modules", "/help", "/v1/modules/acme/vpc/aws/versions", "/api/v1/modules", "/readyz"):
             # Another question each time, so that no ready answer is repeated; the API has none.
@@ -133,8 +133,8 @@ def test_slow_storage_refuses_nobody(world: World) -> None:
 
 
 def watched(world: World, got: list[Asked]) -> tuple[list[dict[str, Asked]], float]:
-    """What others were answered until the circuit opened and each reader was answered once, and the fewest connections
-    that were in use at a time while readers waited.
+    """Return what others were answered until the circuit opened and each reader was answered once, and the fewest
+    connections that were in use at a time while readers waited.
     """
     found, in_use = [], float(CONNECTIONS)
     eventually(lambda: world.metrics()["larder_outside_waiting", "storage"], what="readers that wait")

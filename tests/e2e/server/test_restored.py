@@ -17,7 +17,7 @@ def status(larder: Live, token: str) -> int:
 
 
 def copy(source: str, target: str) -> None:
-    """As SQLite's own backup does it."""
+    """Copy the database like SQLite's own backup."""
     with sqlite3.connect(source) as database, sqlite3.connect(target) as other:
         database.backup(other)
 

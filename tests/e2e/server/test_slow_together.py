@@ -38,7 +38,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
 
 
 def threads(larder: Live) -> int:
-    """How many threads its one web process has. The pools make a thread once no other of theirs is free."""
+    """Return how many threads its one web process has. The pools make a thread once no other of theirs is free."""
     web = child(larder.process.pid, "web")
     assert web
     (serving,) = descendants(web)

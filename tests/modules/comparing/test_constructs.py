@@ -1,4 +1,4 @@
-"""What the guard makes of the constructs of the last client releases, where a rule has more than one case."""
+"""The guard on the constructs of the last client releases, where a rule has more than one case."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What a number says, and which version a new one is compared with."""
+"""The meaning of a number, and the version with which a new one is compared."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Which types take the values of which others."""
+"""Types that take the values of others, and those that do not."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Which module or provider of this registry a source names, in any spelling of the host"""
+"""The module or provider of this registry that a source names, in any spelling of the host"""
 
 import pytest
 

@@ -62,7 +62,7 @@ class Pusher:
         return False
 
     def bring(self, data: bytes) -> None:
-        """As clients do: HEAD and skip, or mount from elsewhere, or send it."""
+        """Push like clients: HEAD and skip, or mount from elsewhere, or send it."""
         url, digest = f"/v2/{self.repo.name}/blobs", digest_of(data)
         if self.choice.random() < 0.8 and self.repo.client.head(f"{url}/{digest}").status_code == 200:
             self.seen["skipped"] += 1

@@ -115,7 +115,7 @@ def test_a_reader_attaches_nothing(at, repo, package, release, bob):
     ],
 )
 def test_what_is_no_bundle_or_one_for_other_bytes_is_refused_as_oras_prints_it(at, package, content, why):
-    """What else is refused: tests/provenance/attestations."""
+    """The other refusals are in tests/provenance/attestations."""
     with capture_logs() as logs:
         raw, answer = oras_attach(at, package, content)
 

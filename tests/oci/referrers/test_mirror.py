@@ -1,4 +1,4 @@
-"""What Larder attaches to the index of a provider and to the manifests of its platforms, in the provider mirror."""
+"""Larder's attachments to the index of a provider and to the manifests of its platforms, in the provider mirror."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What Larder attaches to the manifest of a module's release, as `oras discover`, `cosign` and `gh` find it."""
+"""Larder's attachments to the manifest of a module's release, as `oras discover`, `cosign` and `gh` find them."""
 
 import json
 from datetime import timedelta

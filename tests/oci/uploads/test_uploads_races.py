@@ -17,7 +17,7 @@ pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.both]
 
 
 def at_once(*calls: Callable[[], Any]) -> Counter[int]:
-    """How often each status was answered."""
+    """Return how often each status was answered."""
     return Counter(answer.status_code for answer in threads.at_once(*calls))
 
 

@@ -66,7 +66,9 @@ def test_signing_in_answers_503(bob):
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)  # in a test's own transaction Django refuses the second question by itself
 def test_a_session_that_a_broken_view_has_changed_is_not_saved(bob):
-    """As after a 500. It would be one more question, and one more wait for a database that hangs."""
+    """The session is left like after a 500. It would be one more question, and one more wait for a database that
+    hangs.
+    """
     client = Client(raise_request_exception=False)
     with database_away(from_the_first_with='"last_login" = ') as asked:
         is_away(client.post(reverse("account_login"), {"login": "bob", "password": "bob likes pears"}))

@@ -19,7 +19,7 @@ BATCH = 30
 
 
 def lines(text):
-    """As a unit's name or a file's: no slash, which would make another file of it."""
+    """Return texts for the name of a unit or a file: no slash, which would make another file of it."""
     return text.replace("/", "|").replace("\0", "").replace("\n", " ")
 
 

@@ -118,7 +118,7 @@ def test_many_inputs_are_paged_and_what_was_entered_goes_along(browser, monkeypa
 
 @pytest.mark.needs("terraform")
 def test_terraform_takes_the_block(browser, tmp_path):
-    """As a local module, since nothing here may be fetched."""
+    """It is a local module, since nothing here may be fetched."""
     answer = asked(browser, cidr='${x} "y"', zones='["a", "b"]', size="3", odd="= { a = [1] }", password="on")
     shown = re.search(r"<code data-copy-text>(.*?)</code>", answer.content.decode(), re.DOTALL)
     assert shown is not None

@@ -26,7 +26,7 @@ FOREIGN = [
 
 
 def leads_home(answer):
-    """As browsers read a Location: tabs and line ends vanish, backslashes are slashes."""
+    """Read a Location like browsers: tabs and line ends vanish, backslashes are slashes."""
     place = answer.headers.get("Location", "").translate({9: None, 10: None, 13: None}).replace("\\", "/")
     parts = urlsplit(urljoin(HOME, place))
     return answer.status_code in (302, 303) and (parts.scheme, parts.netloc) == ("https", "127.0.0.1:8443")

@@ -1,4 +1,4 @@
-"""What matters asks for a confirmation, and what was sent waits for it. The policy lists where."""
+"""Sensitive actions ask for a confirmation, and what was sent waits for it. The policy lists where."""
 
 import time
 from datetime import timedelta

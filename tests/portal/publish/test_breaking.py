@@ -1,4 +1,4 @@
-"""What a release breaks, on its page and on its version's; and the reason that a held one waits for."""
+"""The breaking changes of a release, on its page and on its version's; and the reason that a held one waits for."""
 
 import re
 

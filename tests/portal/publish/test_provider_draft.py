@@ -40,7 +40,7 @@ def put(browser, page):
 
 
 def form_of(files: dict[str, bytes]) -> bytes:
-    """As a browser sends `<input type=file multiple>`, with the field before it."""
+    """Return the body that a browser sends for `<input type=file multiple>`, with the field before it."""
     parts = [b'Content-Disposition: form-data; name="csrfmiddlewaretoken"\r\n\r\nabc']
     for name, data in files.items():
         head = f'Content-Disposition: form-data; name="file"; filename="{name}"\r\nContent-Type: x/zip\r\n\r\n'

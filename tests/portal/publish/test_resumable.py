@@ -22,7 +22,7 @@ LENGTH = {"Upload-Length": str(len(ZIP)), "Upload-Metadata": "filename dnBjLnppc
 
 @pytest.fixture
 def begun(alice, browser_of):
-    """What the form answers our script."""
+    """The answer of the form to our script."""
     return browser_of(alice).post("/publish", NEW, headers=JSON).json()
 
 

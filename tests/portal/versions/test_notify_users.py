@@ -41,7 +41,7 @@ def owner(dora, browser_of):
 
 
 def send(browser, version: str = "", shown: str = "1.0.0"):
-    """What the button of the page sends that lists these versions."""
+    """Send the form of the page that lists these versions."""
     return browser.post(URL, {"version": version, "shown": shown, "message": TEXT})
 
 

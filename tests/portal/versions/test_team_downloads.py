@@ -1,4 +1,4 @@
-"""Which teams and service accounts downloaded it: for owners, of the teams that they see"""
+"""The teams and service accounts that downloaded it: for owners, of the teams that they see"""
 
 from datetime import timedelta
 from itertools import product

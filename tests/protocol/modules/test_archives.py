@@ -53,7 +53,7 @@ def test_an_archive_is_whole_and_cacheable_and_head_tells_the_same(public, publi
 
 
 def test_a_range_is_206_one_behind_the_end_416_and_a_copy_that_is_still_right_304(public, frozen_zip):
-    """What a range means: tests/http/test_byte_ranges.py."""
+    """The meaning of a range is tested in tests/http/test_byte_ranges.py."""
     part, behind, same = (
         Client(headers=headers).get(plain(public))
         for headers in (

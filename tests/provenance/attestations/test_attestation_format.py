@@ -1,4 +1,4 @@
-"""What Larder reads of a DSSE envelope and of a Sigstore bundle, and what it refuses."""
+"""DSSE envelopes and Sigstore bundles that Larder reads, and those that it refuses."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""What publishes, and the Origin document and page of what was published."""
+"""Publishing, and the Origin document and page of what was published."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the commands name, and that no claim, name or number ends a word of them. test_verifying.py runs them."""
+"""The commands: what they name, and that no claim, name or number ends a word of them. test_verifying.py runs them."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""How the origin of a release differs from that of the next lower published version, in words."""
+"""The differences between the origin of a release and that of the next lower published version, in words."""
 
 import pytest
 from django.utils import timezone

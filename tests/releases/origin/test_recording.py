@@ -1,4 +1,4 @@
-"""What is recorded of where a release comes from, for each way in, and of those who took part."""
+"""The record of where a release comes from, for each way in, and of those who took part."""
 
 import pytest
 from django.conf import settings

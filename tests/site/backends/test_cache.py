@@ -104,7 +104,7 @@ def test_a_hung_redis_is_asked_by_one_request_and_not_by_each(hanging):
 
 
 def connections_to(silent: socket.socket) -> int:
-    """How many were made since it was asked last."""
+    """Return how many were made since it was asked last."""
     silent.setblocking(False)
     found = 0
     with suppress(BlockingIOError):

@@ -53,7 +53,7 @@ def handler(port, user="larder", connections=2):
 
 @contextmanager
 def wrappers(count, port, user="larder", connections=2):
-    """As that many threads have them."""
+    """Open the wrappers of that many threads."""
     made = [handler(port, user, connections)["default"] for _ in range(count)]
     for one in made:
         one.inc_thread_sharing()

@@ -43,7 +43,7 @@ def connect(folder: Path | str) -> Connection:
 
 
 def ring(broker: Connection, number: str) -> None:
-    """As Celery does: a task message of its second protocol."""
+    """Ring like Celery: a task message of its second protocol."""
     headers = {"id": number, "task": "publish-module", "padding": "x" * 4000}
     with broker.channel() as channel:
         Producer(channel, QUEUE.exchange).publish(

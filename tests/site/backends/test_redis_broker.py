@@ -31,7 +31,7 @@ def server() -> Iterator[Server]:
 
 
 def holding_one_and_waiting(url: str) -> tuple[Connection, Message, list[SimpleQueue]]:
-    """As a worker of Larder: one ring is not acknowledged, and it asks Redis for more over two channels."""
+    """Return a worker's connection: one ring is not acknowledged, and it asks Redis for more over two channels."""
     connection = Connection(url)
     rings = SimpleQueue(connection.default_channel, "check")
     rings.put({"job": 1})
@@ -123,7 +123,7 @@ def end(server: Server) -> None:
 
 
 def make_a_replica(server: Server) -> None:
-    """Which refuses what changes anything, as after a failover."""
+    """Make a replica, which refuses what changes anything, as after a failover."""
     server.redis.replicaof("127.0.0.1", "1")
 
 

@@ -25,5 +25,5 @@ def away(process: Process, error: Exception | None = None, *, age: float = 0.0) 
 
 
 def stale(process: Process, client: Any, url: str, method: str = "GET", **headers: str) -> bool:
-    """Whether the last answer was repeated. Here Django still answers what is not: its database is there."""
+    """Return whether the last answer was repeated. Here Django still answers what is not: its database is there."""
     return WARNING in process.ask(client, url, method, **headers).headers

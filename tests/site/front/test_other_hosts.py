@@ -1,4 +1,4 @@
-"""Which hosts tell each other that the database answers. test_stale.py has what a host does that hears of it."""
+"""The hosts that tell each other that the database answers. test_stale.py has what a host does that hears of it."""
 
 from django.db import connections
 

@@ -23,7 +23,7 @@ def release(published):
 
 
 def of(process, client, *urls):
-    """Whether each was ready; all were answered as Django answers."""
+    """Return whether each was ready; all were answered as Django answers."""
     return [as_django_says(process, client, url).was_ready for url in urls]
 
 

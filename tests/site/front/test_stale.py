@@ -1,4 +1,4 @@
-"""What is repeated while the database is away, to whom, and for how long (LARDER_SERVE_STALE_SECONDS)."""
+"""The answers that are repeated while the database is away, to whom, and for how long (LARDER_SERVE_STALE_SECONDS)."""
 
 import time
 from collections.abc import Callable
@@ -225,7 +225,7 @@ def test_nobody_is_told_of_a_change_that_a_process_may_not_have_seen(process, mo
 
 
 def shared(process: Process, *, is_well: bool) -> None:
-    """What `keep_asking` does after each question."""
+    """Do what `keep_asking` does after each question."""
 
     async def share() -> None:
         outage._shared_at = float("-inf")

@@ -1,4 +1,6 @@
-"""Which OCI pulls succeed while the database is away, and whose: token, manifests, and the blobs that these name."""
+"""The OCI pulls that succeed while the database is away, and whose: token, manifests, and the blobs that these
+name.
+"""
 
 import base64
 import io
@@ -37,7 +39,7 @@ def secrets(tofu) -> Any:
 
 
 def exchange(process: Process, secret: str = "", *, by_form: bool = False, scope: str = ALL) -> Any:
-    """What the server does at the token service. None where Django says that the database is away."""
+    """Ask for a token like the server does. None where Django says that the database is away."""
     basic = f"Basic {base64.b64encode(f'x:{secret}'.encode()).decode()}" if secret else ""
     form = f"grant_type=refresh_token&refresh_token={secret}&{scope}"
     environ: dict[str, Any] = {"REQUEST_METHOD": "GET", "HTTP_AUTHORIZATION": basic, "QUERY_STRING": scope}
@@ -57,7 +59,7 @@ def exchange(process: Process, secret: str = "", *, by_form: bool = False, scope
 
 
 def pull(process: Process, client: Client, repository: str) -> str:
-    """As tofu does: by the tag, then by the digest; answers the path of the archive."""
+    """Pull like tofu: by the tag, then by the digest; answers the path of the archive."""
     by_tag = process.ask(client, f"{repository}/manifests/1.2.0", "HEAD")
     digest = dict(by_tag.headers)[b"docker-content-digest"].decode()
     manifest = json.loads(process.ask(client, f"{repository}/manifests/{digest}").body)
@@ -65,7 +67,7 @@ def pull(process: Process, client: Client, repository: str) -> str:
 
 
 def opens(process: Process, client: Client, blob: str) -> bool:
-    """Whether Django is asked to send it although it cannot know who asks."""
+    """Return whether Django is asked to send it although it cannot know who asks."""
     question = question_of(scope_of(client, blob))
     assert question is not None
     return bool(process.front.stale.find(question) is None and question.opened_blob)

@@ -1,4 +1,6 @@
-"""What an operator on call asks /metrics: backups and checks, beat and workers, threads, clients, refusals."""
+"""The questions of an operator on call to /metrics: backups and checks, beat and workers, threads, clients,
+refusals.
+"""
 
 import threading
 import time
@@ -116,7 +118,7 @@ def test_beat_reports_with_its_first_round(db, tmp_path, monkeypatch):
 
 @pytest.mark.both
 def test_what_waits_for_a_worker_is_told_by_queue(db):
-    """What runs or is postponed does not wait; what a dead worker had does."""
+    """A job that runs or is postponed does not wait; one of a dead worker does."""
     now = timezone.now()
     rows: list[dict[str, Any]] = [
         {"kind": "publish-module"},

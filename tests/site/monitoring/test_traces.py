@@ -73,7 +73,7 @@ def test_traces_that_cannot_be_sent_are_refused_at_the_start(tmp_path, variables
 
 @dataclass
 class Collector:
-    """What a collector that speaks OTLP over HTTP has received."""
+    """The spans that a collector has received which speaks OTLP over HTTP."""
 
     url: str = ""
     raw: bytes = b""

@@ -1,4 +1,4 @@
-"""Who wrote a backup, and what an unfinished restore leaves: the rules, without a whole backup."""
+"""The author of a backup, and what an unfinished restore leaves: the rules, without a whole backup."""
 
 import json
 from dataclasses import asdict

@@ -58,7 +58,7 @@ def files(place, folder="") -> set[str]:
 
 
 def rehearsed(*arguments) -> str:
-    """What a dry run says of the backup; this Larder is in use, so it ends with that."""
+    """Return the output of a dry run of the backup; this Larder is in use, so it ends with that."""
     out = StringIO()
     with pytest.raises(CommandError, match="is in use"):
         call_command("restore", "--dry-run", *arguments, stdout=out)

@@ -1,4 +1,4 @@
-"""What a stolen role of PostgreSQL can do to keys, releases and audit rows: nothing of this.
+"""Attacks by a stolen role of PostgreSQL on keys, releases and audit rows: all are refused.
 
 Each attack is written as its SQL: whoever has the role's password needs no Django.
 """

@@ -1,4 +1,4 @@
-"""What a stolen role of PostgreSQL can do to statements and their keys: nothing of this."""
+"""Attacks by a stolen role of PostgreSQL on statements and their keys: all are refused."""
 
 import pytest
 

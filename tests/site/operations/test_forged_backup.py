@@ -15,7 +15,9 @@ pytestmark = pytest.mark.slow  # each backup has about 80 files, each synced
 
 
 def forged(place, **changes) -> str:
-    """Who can write to the bucket changes the newest backup, and every checksum with it; return its name."""
+    """Change the newest backup, and every checksum with it, like an attacker who can write to the bucket; return its
+    name.
+    """
     name = run("backup", "--list").split()[-1]
     file = place / "backups" / name / "manifest.json"
     file.write_text(json.dumps(json.loads(file.read_text()) | changes))

@@ -59,7 +59,7 @@ class World:
         return {answer.status_code for answer in self.answers(path)} == {status}
 
     def metrics(self) -> dict[str, str]:
-        """As Prometheus asks: each web server."""
+        """Scrape each web server like Prometheus."""
         asked = {"Authorization": f"Bearer {TOKEN}", "Host": self.stack.live.host}
         return {
             name: httpx.get(f"http://127.0.0.1:{port}/metrics", headers=asked, timeout=30).text
@@ -80,7 +80,9 @@ class World:
         return states | {one["part"]: (one["state"], one["found"]) for one in found if one["state"] == "fail"}
 
     def check(self, *, part: str, alert: str, doctor: str, page: str) -> dict[str, tuple[str, str]]:
-        """What is the same for each failure. `doctor`: the one part that it blames. Returns all that it found."""
+        """Check what is the same for each failure. `doctor`: the one part that it blames. Returns all that it
+        found.
+        """
         for answer in self.answers("/readyz"):
             assert (answer.status_code, answer.json()["status"]) == (200, "ok")
             assert [warning for warning in answer.json()["warnings"] if warning.startswith(f"{part}: ")]

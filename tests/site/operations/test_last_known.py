@@ -1,4 +1,4 @@
-"""What `manage.py doctor` says while the database is away and answers are repeated."""
+"""The output of `manage.py doctor` while the database is away and answers are repeated."""
 
 from registry_site import healthcheck
 from registry_site.operations import last_known

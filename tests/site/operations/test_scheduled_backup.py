@@ -35,13 +35,13 @@ class Drill:
     packages: dict[str, bytes] = field(default_factory=dict)
 
     def variables(self, **more: str) -> dict[str, str]:
-        """What /etc/larder/backup.env has."""
+        """Return the variables of /etc/larder/backup.env."""
         url = f"s3://larder-backups/prod?endpoint=http://127.0.0.1:{self.port}&region=us-east-1"
         given = {"LARDER_BACKUP_URL": url, "LARDER_BACKUP_RECIPIENT_FILE": str(self.operator.public)}
         return given | s3.KEYS | more
 
     def command(self) -> list[str]:
-        """As the unit runs it, under what the unit forbids where this machine can."""
+        """Return the command of the unit, under what the unit forbids where this machine can."""
         [start] = confined.directives(UNIT)["ExecStart"]
         words = start.split()
         words = words[words.index("/opt/larder/.venv/bin/python") + 1 :]

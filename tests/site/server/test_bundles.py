@@ -32,7 +32,7 @@ def test_it_is_its_sources_in_order(name):
 
 
 def test_no_source_is_left_out():
-    """What a single page adds, its own template links."""
+    """Scripts that a single page adds are linked by its own template."""
     every = {path.relative_to(CSS).as_posix() for path in CSS.rglob("*.css")}
     pages = (path.read_text() for path in sources.templates() if "/templates/portal/" in str(path))
     of_one_page = {name for page in pages for name in re.findall(r"{% static 'css/(components/[^']+)' %}", page)}

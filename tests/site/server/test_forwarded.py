@@ -1,4 +1,4 @@
-"""How LARDER_BEHIND_PROXY and LARDER_TRUSTED_PROXIES go together. test_proxies.py asks a real proxy."""
+"""The settings LARDER_BEHIND_PROXY and LARDER_TRUSTED_PROXIES together. test_proxies.py asks a real proxy."""
 
 from typing import Any
 

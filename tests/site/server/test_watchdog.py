@@ -158,7 +158,7 @@ def test_only_a_worker_that_is_well_reports(worker):
 
 
 def told(worker: Worker, own: socket.socket, times: int) -> list[bytes]:
-    """What systemd hears with each look at a worker that sleeps."""
+    """Return the messages that systemd receives with each look at a worker that sleeps."""
     heard = []
     for _ in range(times):
         worker.looked_at()
@@ -188,7 +188,7 @@ def test_without_systemd_nothing_is_told(monkeypatch, worker):
 
 
 def test_a_folder_that_cannot_be_used_is_a_broker_that_is_away(tmp_path):
-    """What lies in it is no reason to end a worker: some files cannot be removed, and are never taken."""
+    """Its content is no reason to end a worker: some files cannot be removed, and are never taken."""
     folder = tmp_path / "queue" / "messages"
     app = Celery(broker="folder://", set_as_current=False)
     app.conf.broker_transport_options = {"folder": str(folder)}

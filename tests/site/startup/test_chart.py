@@ -73,7 +73,7 @@ def test_the_readme_lists_each_example_and_each_value_for_all_pods() -> None:
 
 
 def test_a_custom_resource_with_a_typo_is_refused() -> None:
-    """What the tests above rely on."""
+    """The tests above rely on it."""
     [route] = of_kind("HTTPRoute", example("gateway")).values()
     spec = {**route["spec"], "hostname": ["registry.acme.example"]}
 

@@ -27,7 +27,7 @@ def mounted(documents: list[Document], name: str) -> set[str]:
 
 
 def peers(documents: list[Document], component: str) -> list[Document]:
-    """Who may ask this component, and at which port."""
+    """Return the peers that may ask this component, and at which port."""
     [rule] = of_kind("NetworkPolicy", documents)[component]["spec"]["ingress"]
     return [*rule["from"], *rule["ports"]]
 

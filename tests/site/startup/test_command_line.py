@@ -216,7 +216,7 @@ def test_a_migration_that_waits_for_a_table_has_nobody_wait_behind_it(tmp_path):
 def test_a_change_is_waited_for_at_the_end_of_a_command_and_of_no_long_process(
     monkeypatch, settings, command, repeats, waits
 ):
-    """Where answers are repeated during an outage."""
+    """It waits if answers are repeated during an outage."""
     settings.SERVE_STALE_SECONDS = repeats
     slept: list[float] = []
     monkeypatch.setattr(command_line, "execute_from_command_line", lambda _: None)

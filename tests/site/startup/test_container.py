@@ -189,7 +189,7 @@ def test_its_commands_need_no_shell() -> None:
 @pytest.mark.needs("mounts")
 @pytest.mark.embedded("looks at the mounts of one machine")
 def test_it_runs_on_a_read_only_root_without_a_shell_or_pip(tmp_path: Path) -> None:
-    """As the image does under read_only: it starts, serves, checks a module, and makes a signing key with gpg."""
+    """It runs like the image under read_only: it starts, serves, checks a module, and makes a signing key with gpg."""
     data, code = tmp_path / "data", Path(sysconfig.get_path("purelib"))
     shells = {Path(name).resolve() for name in ("/bin/sh", "/bin/bash", "/bin/dash") if Path(name).exists()}
     pips = [code / "pip" / "__init__.py", code / "pip" / "__main__.py"]

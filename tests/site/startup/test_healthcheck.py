@@ -33,7 +33,7 @@ def is_healthy(mode: str, environment: dict[str, str]) -> bool:
 
 
 def age(folder: Path) -> None:
-    """As if no process had gone round its loop for more than a minute."""
+    """Let no process have gone round its loop for more than a minute."""
     for file in (folder / "pulse").iterdir():
         os.utime(file, times=(time.time() - OVER,) * 2)
 

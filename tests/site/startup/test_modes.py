@@ -14,7 +14,7 @@ from tests.site.backends.test_folder_broker import connect, ring
 
 @pytest.fixture(autouse=True)
 def generous_umask():
-    """As careless as can be: every mode is what the code asked for."""
+    """Set the most careless umask: every mode is what the code asked for."""
     before = os.umask(0)
     yield
     os.umask(before)

@@ -137,7 +137,7 @@ def test_web_servers_believe_nginx_and_no_other_neighbour(production: Stack) -> 
 
 
 def test_metrics_are_for_prometheus_alone(production: Stack) -> None:
-    """Which asks web servers and workers by their own addresses, and sends a token."""
+    """It asks web servers and workers by their own addresses, and sends a token."""
     with production.live.client() as client:
         assert client.get("/metrics").status_code == 404
     workers = {name: production.pages[name] for name in production.processes if "worker" in name}

@@ -81,7 +81,7 @@ def test_a_worker_refuses_messages_that_would_run_code():
 
 
 def test_a_message_gives_no_orders_to_workers():
-    """Whoever writes to the broker could stop them, or give the signing worker other queues."""
+    """A client that writes to the broker could stop them, or give the signing worker other queues."""
     assert app.conf.worker_enable_remote_control is False
 
 

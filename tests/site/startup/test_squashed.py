@@ -77,7 +77,7 @@ def test_a_database_with_all_of_them_goes_on_unchanged(recorded, changes):
 
 @pytest.mark.both
 def test_a_new_database_is_ready_for_the_version_before_as_well():
-    """Which may run beside this one: it finds its own migrations applied."""
+    """That version may run beside this one: it finds its own migrations applied."""
     assert set(replaced()) <= set(MigrationRecorder(connection).applied_migrations())
 
 

@@ -1,4 +1,4 @@
-"""Which Larder this is: `git describe` in a checkout, and what was written down where there is no `.git`."""
+"""The version of this Larder: `git describe` in a checkout, and what was written down where there is no `.git`."""
 
 import shutil
 import subprocess
@@ -39,7 +39,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 def printed(folder: Path, *words: str) -> str:
-    """As bin/image and the Dockerfile call it, in a copy."""
+    """Return the output like bin/image and the Dockerfile, in a copy."""
     command = [sys.executable, str(folder / "registry_site" / "version.py"), *words]
     return subprocess.run(command, cwd="/", capture_output=True, text=True, check=True).stdout.strip()
 
@@ -76,7 +76,7 @@ def test_an_archive_of_a_commit_knows_its_version_without_git(checkout: Path, tm
 
 
 def test_a_build_writes_down_what_its_caller_found(checkout: Path) -> None:
-    """As the image's build, which has no .git."""
+    """The image's build has no .git."""
     shutil.rmtree(checkout / ".git")
     printed(checkout, "--write", "1.2.0-3-g1a2b3c4")
 

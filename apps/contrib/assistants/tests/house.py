@@ -1,3 +1,3 @@
-"""What assistants add to the tables of the house tests (see tests/rooms.py)."""
+"""The rows of assistants in the tables of the house tests (see tests/rooms.py)."""
 
 LIMITED = {("assistants:mcp", "POST"): "api"}

@@ -1,4 +1,4 @@
-"""What assistants ask."""
+"""The questions of assistants."""
 
 import json
 

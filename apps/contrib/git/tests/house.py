@@ -1,4 +1,4 @@
-"""What Git repositories add to the tables of the house tests (see tests/rooms.py)."""
+"""The rows of Git repositories in the tables of the house tests (see tests/rooms.py)."""
 
 from collections.abc import Callable
 from pathlib import Path

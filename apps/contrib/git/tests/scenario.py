@@ -1,4 +1,4 @@
-"""What the routes of Git repositories name: one in each namespace, with a refused tag. Nothing is fetched."""
+"""The repositories that the routes name: one in each namespace, with a refused tag. Nothing is fetched."""
 
 import hmac
 import json

@@ -29,7 +29,7 @@ OTHER_KEYS = ("ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIIbHUnL/2UoRdyqvMQUGUTI+pBZtE
 
 @pytest.fixture
 def ssh_server(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    """What an ssh server answers to ssh-keyscan, which is a test of its own."""
+    """The answer of an ssh server to ssh-keyscan, which is a test of its own."""
     answers: list[Any] = [KEYS]
 
     def scanned(*_: Any) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ FIRST = [f"v1.{minor}.0" for minor in range(1, 13)]
 
 
 def listed(git: Git, *names: str) -> None:
-    """What a listing that finds these tags leaves, and has queued."""
+    """Leave what a listing that finds these tags leaves, and has queued."""
     git.repository.refresh_from_db()  # rows of a table share it
     found = [Ref(name, "1" * 40) for name in names]
     listing_changes.apply(git.repository, found, now=timezone.now())

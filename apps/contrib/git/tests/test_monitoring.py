@@ -1,4 +1,4 @@
-"""What doctor and /metrics say about publishing from Git. No Git server is asked for it."""
+"""The lines of doctor and /metrics about publishing from Git. No Git server is asked for it."""
 
 from datetime import timedelta
 

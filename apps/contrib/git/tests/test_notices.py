@@ -1,4 +1,4 @@
-"""Who hears of what happens to a tag: owners by mail, and webhooks."""
+"""Notices of what happens to a tag: owners get them by mail, and webhooks."""
 
 import json
 from datetime import timedelta
@@ -149,7 +149,7 @@ def test_a_release_that_the_pipeline_rejected_is_no_refused_tag_as_well(connect:
 
 
 def fail_again() -> None:
-    """As the next poll does."""
+    """Fail again, like the next poll."""
     GitRepository.objects.update(next_at=timezone.now() - timedelta(seconds=1))
     tasks.poll_due()
     work_off()

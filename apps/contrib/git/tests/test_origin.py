@@ -1,4 +1,4 @@
-"""What pages, the API and the statement say of a release that was fetched from Git."""
+"""The origin of a release that was fetched from Git, on pages, in the API and the statement."""
 
 import json
 from typing import Any
@@ -17,7 +17,7 @@ PAGE = "https://git.acme.example/acme/terraform-aws-vpc"
 
 @pytest.fixture
 def release(git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch) -> Release:
-    """As of a forge with pages."""
+    """A release from a forge with pages."""
     monkeypatch.setattr(forges, "page_of", lambda *_: PAGE)
     monkeypatch.setattr(forges, "commit_page", lambda _forge, _remote, commit: f"{PAGE}/commit/{commit}")
     monkeypatch.setattr(forges, "tag_page", lambda _forge, _remote, tag: f"{PAGE}/tag/{tag}")

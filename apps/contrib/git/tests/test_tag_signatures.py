@@ -18,7 +18,7 @@ from tests.rows import for_each_row
 def signed(
     key: TestKey, *, commit: str = "1" * 40, name: str = "v1.0.0", payload_is: str = "signed", tagger: str = "Alice"
 ) -> bytes:
-    """As `git tag --sign` writes it."""
+    """Return a tag like `git tag --sign` writes it."""
     payload = (
         f"object {commit}\ntype commit\ntag {name}\ntagger {tagger} <alice@acme.example> 1700000000 +0000\n\nFirst\n"
     ).encode()

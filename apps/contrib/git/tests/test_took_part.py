@@ -55,7 +55,7 @@ def waiting(strict: Git, upstream: Repository) -> Release:
 
 
 def suspended_and_confirmed(row: GitRepository, actor: Viewer) -> None:
-    """As after a transfer of the namespace."""
+    """Suspend and confirm it, like after a transfer of the namespace."""
     GitRepository.objects.filter(pk=row.pk).update(suspended_at=timezone.now(), suspended_reason="Transferred.")
     connections.confirm(namespace=row.namespace, kind=connecting.CONNECTIONS.kind, number=row.pk, actor=actor)
 

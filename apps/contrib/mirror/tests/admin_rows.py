@@ -86,7 +86,7 @@ def make(start, stop):
 
 
 def decided(both, providers, versions, now):
-    """What staff have decided or are asked to, and syncs."""
+    """Make the decisions of staff, those that they are asked for, and syncs."""
     users = [user for *_, user in both]
     UnsignedAllowance.objects.bulk_create(
         UnsignedAllowance(upstream=host, namespace=f"kitchen{n}", reason="no key", created_by=user)

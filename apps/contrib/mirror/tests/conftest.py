@@ -1,4 +1,4 @@
-"""What tests of mirrored providers may ask for. Each part adds its own fixtures in its own module."""
+"""Fixtures for tests of mirrored providers. Each part adds its own fixtures in its own module."""
 
 from dataclasses import replace
 
@@ -41,5 +41,5 @@ def tls_upstream(db, allow_loopback, tls_registry: Registry) -> Upstream:
 
 @pytest.fixture
 def all_up(monkeypatch) -> None:
-    """What /metrics and the status page see: all parts of Larder are well."""
+    """Let /metrics and the status page see all parts of Larder well."""
     monkeypatch.setattr(parts.checks, "states", lambda: dict.fromkeys(parts.PARTS, "ok"))

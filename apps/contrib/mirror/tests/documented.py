@@ -36,7 +36,7 @@ def work() -> int:
 
 
 def read(*given, **more) -> UpstreamPackage:
-    """As `package`, with its docs."""
+    """Return a package like `package`, with its docs."""
     made = package(*given, **more)
     docs.request(made.version)
     work()

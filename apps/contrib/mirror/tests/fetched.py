@@ -1,4 +1,4 @@
-"""What tests of lists, records and packages do: ask as a client would, and be the worker in between."""
+"""Steps of tests of lists, records and packages: ask like a client, and be the worker in between."""
 
 import time
 from datetime import timedelta
@@ -83,7 +83,7 @@ def stored(
 
 
 def reread(row: Any) -> Any:
-    """As the next request finds it."""
+    """Return the row as the next request finds it."""
     related = {
         UpstreamProvider: "upstream",
         UpstreamVersion: "provider__upstream",
@@ -93,13 +93,13 @@ def reread(row: Any) -> Any:
 
 
 def without_pauses() -> None:
-    """As if the time after each failure was over."""
+    """Let the time after each failure be over."""
     for model in (UpstreamProvider, UpstreamVersion, UpstreamPackage):
         model.objects.update(retry_at=None)
 
 
 def stale(provider: UpstreamProvider, **ago: Any) -> None:
-    """As if its list was read so long ago."""
+    """Let its list have been read so long ago."""
     UpstreamProvider.objects.filter(pk=provider.pk).update(listed_at=timezone.now() - timedelta(**ago))
 
 
@@ -108,5 +108,5 @@ def jobs(kind: str) -> int:
 
 
 def due_again() -> None:
-    """As if the pause after an outage or the death of a worker was over."""
+    """Let the pause after an outage or the death of a worker be over."""
     Job.objects.filter(state__in=["queued", "running"]).update(not_before=None, lease_until=None)

@@ -1,4 +1,4 @@
-"""What other registries have on the shelf of the browsers: something for each page, and hostile names."""
+"""Providers of other registries on the shelf of the browsers: something for each page, and hostile names."""
 
 from typing import Any
 

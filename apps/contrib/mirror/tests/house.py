@@ -1,4 +1,4 @@
-"""What mirrored registries add to the tables of the house tests (see tests/rooms.py)."""
+"""The rows of mirrored registries in the tables of the house tests (see tests/rooms.py)."""
 
 import json
 from collections.abc import Callable

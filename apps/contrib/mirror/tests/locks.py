@@ -19,7 +19,7 @@ PLATFORMS = ("linux_amd64", "darwin_arm64")
 
 
 class Folder:
-    """Where a client runs `providers lock` and `init`, asking the registry directly."""
+    """A folder in which a client runs `providers lock` and `init`, asking the registry directly."""
 
     def __init__(self, path: Path, client: str, registry: Registry, more: str = "") -> None:
         self.path, self.client = path / f"folder-{time.monotonic_ns()}", client
@@ -60,7 +60,7 @@ class Folder:
 def complete(
     *, lock="", block="", platforms=PLATFORMS, client="", viewer: Viewer = NOBODY, required_providers=""
 ) -> str:
-    """What Larder answers, with a worker at its side."""
+    """Return Larder's answer, with a worker at its side."""
     request = lock_requests.read(
         lock=lock,
         required_providers=required_providers or block,

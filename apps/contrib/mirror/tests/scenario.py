@@ -1,4 +1,4 @@
-"""What the routes of upstreams name: for each visibility one with it, and what it has for staff to decide."""
+"""The upstreams that the routes name: for each visibility one with it, and what it has for staff to decide."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the routes of locks and syncs name, and a mirrored provider whose lock file is complete at once."""
+"""The locks and syncs that the routes name, and a mirrored provider whose lock file is complete at once."""
 
 import json
 import uuid

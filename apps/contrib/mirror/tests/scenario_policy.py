@@ -1,4 +1,4 @@
-"""What the routes about the policy of an upstream name, and send."""
+"""The objects that the routes about the policy of an upstream name, and send."""
 
 import json
 from datetime import timedelta
@@ -38,7 +38,7 @@ def shelve(operator, hostile):
 
 
 def _version(upstream):
-    """What a list named a year ago."""
+    """Return a version that a list named a year ago."""
     now = timezone.now()
     provider = UpstreamProvider.objects.create(
         upstream=upstream, namespace="hashicorp", type="random", listed_at=now, first_listed_at=now

@@ -94,7 +94,7 @@ def add_package(
 
 
 def refetch(package: UpstreamPackage, data: bytes) -> None:
-    """What a worker does that fetches it again."""
+    """Fetch it again, like a worker."""
     UpstreamPackage.objects.filter(pk=package.pk).update(blob=put(data), fetched_at=timezone.now())
     stored_sums.recount_of(package.version.provider.upstream)
 

@@ -1,4 +1,4 @@
-"""What an operator types about the way to a registry."""
+"""An operator's input about the way to a registry."""
 
 import pytest
 

@@ -18,7 +18,7 @@ V2 = "/v2/providers/acme/tool"
 
 
 def ago(**time: Any) -> str:
-    """As Go writes a time."""
+    """Write a time like Go."""
     return (timezone.now() - timedelta(**time)).isoformat(timespec="microseconds").replace("+00:00", "123Z")
 
 
@@ -92,7 +92,7 @@ def test_the_earliest_date_that_a_registry_states_counts_whenever_it_states_it(c
 
 
 def test_a_date_that_comes_later_does_not_take_back_what_was_seen_long_before(cooling, registry: Registry, edge: Edge):
-    """As when a registry begins to write dates, and gives all that it has the day on which it began."""
+    """A registry begins to write dates, and gives all that it has the day on which it began."""
     tool = registry.add_provider(versions=["1.0.0", "1.1.0"])
     fetched.listed(cooling)
     UpstreamVersion.objects.update(first_seen_at=timezone.now() - timedelta(days=30))

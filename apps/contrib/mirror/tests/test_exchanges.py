@@ -1,4 +1,4 @@
-"""What Larder asks of another registry when all is well, and how it leaves: discovery, documents, packages, tokens."""
+"""Requests to another registry when all is well, and how they leave: discovery, documents, packages, tokens."""
 
 from dataclasses import replace
 from datetime import timedelta

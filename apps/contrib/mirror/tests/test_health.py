@@ -1,4 +1,4 @@
-"""How mirrored registries are: /metrics, the alerts, the check-up, the status page and /readyz tell it."""
+"""The health of mirrored registries: /metrics, the alerts, the check-up, the status page and /readyz tell it."""
 
 import json
 import math

@@ -1,4 +1,4 @@
-"""Who was held back from what, lately: for staff, because clients print nothing of it."""
+"""Versions that were lately held back, and from whom: for staff, because clients print nothing of it."""
 
 from datetime import timedelta
 

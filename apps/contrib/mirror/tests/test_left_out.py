@@ -1,4 +1,4 @@
-"""What is stored of other registries while the room is left out."""
+"""The stored packages of other registries while the room is left out."""
 
 import pytest
 

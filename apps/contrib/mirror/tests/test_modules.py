@@ -1,4 +1,4 @@
-"""What Larder asks of another registry about its modules, and what policy says of their versions."""
+"""Requests to another registry about its modules, and the policy on their versions."""
 
 from datetime import timedelta
 

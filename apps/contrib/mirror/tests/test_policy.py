@@ -1,4 +1,4 @@
-"""What decides whether a version of another registry is visible: rules, exceptions, and otherwise its age."""
+"""The decision whether a version of another registry is visible: rules, exceptions, and otherwise its age."""
 
 from datetime import timedelta
 

@@ -33,7 +33,7 @@ def staff(olga, browser_of):
 
 
 def fields(page):
-    """What a browser would send for the form of rules as it is shown."""
+    """Return what a browser would send for the form of rules as it is shown."""
     form = page.content.decode().split("Change the policy", 1)[1].split("</form>")[0]
     found = {}
     for tag in re.findall(r"<input[^>]*>", form):

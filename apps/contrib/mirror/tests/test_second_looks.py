@@ -1,4 +1,6 @@
-"""What a registry says later of a version that is known: further platforms, other bytes; and looks before an alarm."""
+"""Later answers of a registry about a version that is known: further platforms, other bytes; and looks before an
+alarm.
+"""
 
 import time
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""What holds for all mirrored registries, read at the start: a value that cannot be used stops it with a sentence."""
+"""The settings of all mirrored registries, read at the start: a value that cannot be used stops it with a sentence."""
 
 import pytest
 from django.core.exceptions import ImproperlyConfigured

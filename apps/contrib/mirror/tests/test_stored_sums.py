@@ -1,5 +1,6 @@
-"""What the stored packages of an upstream add up to, without reading them: every verb that stores or drops bytes keeps
-the sum, together with others at the same time, and the nightly count says where it was wrong."""
+"""The sums of an upstream's stored packages, without reading them: every verb that stores or drops bytes keeps the sum,
+together with others at the same time, and the nightly count says where it was wrong.
+"""
 
 from datetime import timedelta
 

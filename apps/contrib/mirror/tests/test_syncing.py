@@ -1,4 +1,4 @@
-"""Fetching in advance: what is planned, fetched, pinned and recorded, and how it goes on after a stop."""
+"""Fetching in advance: what is planned, fetched, pinned and recorded, and how it continues after a stop."""
 
 from datetime import timedelta
 

@@ -47,7 +47,7 @@ class Key:
 
 @dataclass
 class Answer:
-    """What an answer says; tests change it before it is signed."""
+    """The content of an answer; tests change it before it is signed."""
 
     asked: str
     audience: str
@@ -162,6 +162,6 @@ def form(xml: str | bytes) -> dict[str, str]:
 
 
 def post(client: Any, xml: str | bytes) -> Any:
-    """What the provider's page does in the browser; leads on as far as Larder does."""
+    """Post like the provider's page in the browser; leads on as far as Larder does."""
     answer = client.post("/account/sign-on/corp/acs", form(xml))
     return client.get(answer.url) if answer.status_code == 303 else answer

@@ -120,7 +120,7 @@ def declared(encoding):
 
 
 def utf7(text):
-    """As the parser reads UTF-7; `<!` is not in it."""
+    """Return the text as the parser reads UTF-7; `<!` is not in it."""
     return text.replace("<!", "+ADwAIQ-").encode()
 
 

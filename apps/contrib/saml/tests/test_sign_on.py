@@ -92,7 +92,7 @@ def test_a_confirmation_asks_the_provider_to_sign_in_again_and_takes_no_older_on
 
 
 def test_the_answer_s_post_sets_no_cookie_and_no_session_of_its_sender(acme_id, browser):
-    """As browsers send it from another site: without the cookies of Larder."""
+    """Browsers send it from another site: without the cookies of Larder."""
     client = browser(enforce_csrf_checks=True)
     page = client.get("/account/login/")
     token = page.cookies[real.CSRF_COOKIE_NAME].value

@@ -19,7 +19,9 @@ from tests.rows import for_each_row
 
 
 def failed(answer, client, status):
-    """What every refusal has in common: nobody is signed in or made, and the page names no value of the token."""
+    """Check what every refusal has in common: no account is signed in or made, and the page names no value of the
+    token.
+    """
     assert answer.status_code == status, answer.content
     assert not signed_in(client)
     assert not User.objects.exists()
@@ -195,7 +197,7 @@ ILL = {
 
 
 def sign_on_or_begin(client, acme_id, path):
-    """As far as the provider's answer at the path is asked for: the discovery document at the beginning."""
+    """Sign on until the provider's answer at the path is asked for: the discovery document at the beginning."""
     if path == PATHS[0]:
         return client.post("/account/sign-on/corp/")
     return client.get(acme_id.consent(begin(client)))

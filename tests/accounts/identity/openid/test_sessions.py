@@ -1,4 +1,4 @@
-"""What belongs to a sign-on later: connecting, confirming, the provider's logout, passwords that are turned off."""
+"""The life after a sign-on: connecting, confirming, the provider's logout, passwords that are turned off."""
 
 import time
 import uuid

@@ -86,7 +86,7 @@ def test_a_list_of_groups_that_is_cut_off_ends_no_role(sign_on, acme_id):
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_a_first_sign_on_in_two_browsers_at_once_makes_one_account(acme_id, browser):
-    """As threads: both have seen that there is no account."""
+    """Both threads have seen that there is no account."""
     clients = [browser() for _ in range(4)]
     ways = [acme_id.consent(begin(client)) for client in clients]
     statuses = []

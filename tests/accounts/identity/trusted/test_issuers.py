@@ -1,4 +1,4 @@
-"""Where requests for an issuer's keys may go."""
+"""The addresses to which requests for an issuer's keys may go."""
 
 import pytest
 

@@ -25,7 +25,7 @@ BAD = {
 
 @pytest.fixture
 def thirty(issuer, settings):
-    """As by default, in a time that does not end meanwhile."""
+    """The default limit, in a time that does not end meanwhile."""
     settings.RATES = settings.RATES | {"tokens": Rate(30, 1000 * 3600)}
     cache.clear()
     yield
@@ -68,7 +68,7 @@ def test_an_issuer_that_is_away_is_answered_503_however_often_and_recorded_thirt
 
 @pytest.fixture
 def entry(add, id_token, exchange):
-    """What this process remembers of the issuer, whose keys it knows; a rule of acme names it."""
+    """The entry of this process for the issuer, whose keys it knows; a rule of acme names it."""
     add()
     assert exchange(id_token()).status_code == 200
     return next(iter(keys._entries.values()))

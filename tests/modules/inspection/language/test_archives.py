@@ -1,4 +1,4 @@
-"""What the folders of an archive say together, as clients say it on loading: circles of calls, and providers."""
+"""Findings about several folders of an archive, as clients say them on loading: circles of calls, and providers."""
 
 import os
 import subprocess
@@ -64,7 +64,7 @@ def test_a_call_that_only_one_client_refuses_is_a_requirement_or_a_fault_with_an
 
 
 def test_a_module_needs_the_clients_of_those_that_it_calls():
-    """As a module that no client loads, if no client is left."""
+    """It is like a module that no client loads, if no client is left."""
     typed = 'output "x" {\n  value = 1\n  type  = number\n}\n'
     enabled = 'resource "a_b" "c" {\n  lifecycle {\n    enabled = true\n  }\n}\n'
     found = read(both(call(), call("../b"), b=typed))

@@ -1,4 +1,4 @@
-"""What calls give to inputs that clients need on loading, as `init` of the clients says it."""
+"""Values that calls give to inputs that clients need on loading, as `init` of the clients says it."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What loads and can never be planned, as `plan` of the clients says it: a warning, and no fault."""
+"""Modules that load and can never be planned, as `plan` of the clients says it: a warning, and no fault."""
 
 import os
 import subprocess

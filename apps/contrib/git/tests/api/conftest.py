@@ -71,7 +71,7 @@ def quiet_ssh(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture(scope="session")
 def private_pem() -> str:
-    """As GitHub makes it for an app."""
+    """A key in the form that GitHub makes for an app."""
     return new_key()[0]
 
 

@@ -171,6 +171,6 @@ def install(larder: Live, space: str, program: str, folder: Path) -> None:
 
 
 def system_of(larder: Live, space: str) -> str:
-    """Which was suggested: the modules use no provider that says it."""
+    """Return the system that was suggested: the modules use no provider that says it."""
     with larder.client() as client:
         return str(client.get(f"/api/v1/modules?namespace={space}").json()["modules"][0]["system"])

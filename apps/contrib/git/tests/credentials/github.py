@@ -1,4 +1,4 @@
-"""What GitHub's API answers to an app, on loopback over http: the route of Enterprise Server, below /api/v3."""
+"""GitHub's API for an app, on loopback over http: the route of Enterprise Server, below /api/v3."""
 
 import json
 from collections.abc import Iterator

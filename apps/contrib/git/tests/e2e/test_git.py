@@ -40,7 +40,7 @@ def ours(text: str) -> str:
 
 
 def asked(registry: Registry, folder: Path, path: str, *words: str) -> dict:
-    """What the API answers to curl."""
+    """Return the answer of the API to curl."""
     command = f'curl -fsS -H "Authorization: Bearer $LARDER_TOKEN" https://{HOST}{path} ' + " ".join(words)
     return json.loads(registry.type(folder, command, LARDER_TOKEN=registry.manage))
 

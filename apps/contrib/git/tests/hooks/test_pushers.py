@@ -1,4 +1,4 @@
-"""Who pushed a tag, as each forge's webhook names them: they take part in its release."""
+"""The pusher of a tag, as each forge's webhook names them: they take part in its release."""
 
 import json
 from typing import Any

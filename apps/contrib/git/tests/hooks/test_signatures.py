@@ -20,7 +20,7 @@ def test_a_signing_token_of_gitlab_decides_if_both_are_sent(acme, listened):
 
 @for_each_row("name", ["github_push_tag", "gitea_push_tag", "bitbucket_push_tag", "gitlab_tag_push"])
 def test_two_signatures_in_one_header_are_none(acme, listened, name):
-    """As a server joins a header that was sent twice, whichever comes first."""
+    """A server joins a header that was sent twice, whichever comes first."""
     hook = Hook.recorded(name)
     repository, right, wrong = connected(acme, hook), hook.signed(), hook.signed("whsec_b3RoZXI=")
     for one, other in ((right, wrong), (wrong, right), (right, right)):
@@ -31,7 +31,7 @@ def test_two_signatures_in_one_header_are_none(acme, listened, name):
 
 @for_each_row("name", [*OF_EACH, "gitlab_tag_push with a signing token"])
 def test_an_empty_secret_is_that_of_nobody(acme, listened, name):
-    """As in a row that was written by another hand: with an empty key everybody can sign."""
+    """The row was written by another hand: with an empty key everyone can sign."""
     hook = Hook.recorded(name.partition(" ")[0])
     repository = connected(acme, hook)
     repository.sealed_hook_secret = hooks.seal("", repository.hook_id)

@@ -76,7 +76,9 @@ def previewed(acme: Namespace, dora: User) -> GitRepository:
 
 
 def fields_of(response: HttpResponse) -> dict[str, Any]:
-    """What a browser would send of the plan: rules, the digest of the preview, and what is ticked and chosen."""
+    """Return what a browser would send of the plan: rules, the digest of the preview, and what is ticked and
+    chosen.
+    """
     text = response.content.decode()
     form: dict[str, Any] = {"seen": re.findall(r'name="seen" value="(\w+)"', text)[0]}
     for part in ("tag", "folder", "module"):

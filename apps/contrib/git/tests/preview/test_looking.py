@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def previewed(git: Git, rules: Any = None) -> dict[str, dict[str, Any]]:
-    """What a worker finds, by tag and module."""
+    """Return the findings of a worker, by tag and module."""
     checked = None if rules is None else rulebook.checked(rules)
     previewing.ask(repository=git.repository, actor=git.actor, rules=checked)
     work_off()

@@ -1,4 +1,4 @@
-"""What rules would make of the tags that a preview saw."""
+"""The plan that rules make of the tags that a preview saw."""
 
 import pytest
 from django.utils import timezone

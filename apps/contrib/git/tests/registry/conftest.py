@@ -33,7 +33,7 @@ PolicyException: Any = apps.get_model("upstream", "PolicyException") if BEGIN_AN
 
 @pytest.fixture(autouse=True)
 def as_a_fresh_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As a worker that has just begun."""
+    """Begin like a worker that has just started."""
     locations_away.forget()
     for begin in BEGIN_ANEW:
         begin(monkeypatch)
@@ -61,7 +61,7 @@ def code(upstream: Repository) -> Repository:
 
 @pytest.fixture
 def listed(registry: Registry, site: Site, code: Repository) -> Module:
-    """What the registry lists: 1.0.0 and 1.1.0, at the tags of the Git repository."""
+    """The listing of the registry: 1.0.0 and 1.1.0, at the tags of the Git repository."""
     where = f"git::{site.url_of('acme/terraform-aws-vpc')}?ref=v{{version}}"
     return registry.add_module(ADDRESS, where, ["1.0.0", "1.1.0"])
 
@@ -81,7 +81,7 @@ def mirrored(listed: Module, connect_module: Callable[..., Git]) -> Git:
 
 
 def listed_again(git: Git) -> dict[str, str]:
-    """As a poll does it."""
+    """List again, like a poll."""
     git.repository.refresh_from_db()
     syncing.listen(git.repository)
     work_off()
@@ -90,7 +90,7 @@ def listed_again(git: Git) -> dict[str, str]:
 
 
 def made_older(days: int) -> None:
-    """As if everything had been seen some days earlier."""
+    """Let everything have been seen some days earlier."""
     for row in Tag.objects.all():
         row.seen_at -= timedelta(days=days)
         row.known_since = row.known_since and row.known_since - timedelta(days=days)

@@ -61,7 +61,7 @@ def test_a_registry_that_dora_does_not_see_is_like_none(connect_module, other: A
 def test_without_the_room_that_reads_registries_none_is_mirrored(mirrored: Git, connect_module, monkeypatch):
     class NoModules:
         def named(self, text: str) -> None:
-            """As it is before a room sets the slot."""
+            """Answer like before a room sets the slot."""
 
     monkeypatch.setattr(other_registries, "modules", NoModules())
 

@@ -1,4 +1,4 @@
-"""As Larder asks a site of tests/builders/git_servers.py."""
+"""Requests of Larder to a site of tests/builders/git_servers.py."""
 
 import ssl
 from typing import Any

@@ -26,7 +26,7 @@ def trap(tmp_path) -> Iterator[Site]:
 
 @pytest.fixture(autouse=True)
 def own_temporary_folder(tmp_path, monkeypatch) -> Path:
-    """What a fetch leaves behind is here."""
+    """The folder in which a fetch leaves its files."""
     folder = tmp_path / "temporary"
     folder.mkdir()
     monkeypatch.setattr("tempfile.tempdir", str(folder))

@@ -1,4 +1,4 @@
-"""What a child may do, and what it leaves behind."""
+"""The confinement of a child: what it may do, and what it leaves behind."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Where registries say that modules are, in the words of go-getter."""
+"""Locations of modules that registries name, in the words of go-getter."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people paste as the URL of a repository: what is refused before anything is called."""
+"""URLs that people paste for a repository: what is refused before anything is called."""
 
 import pytest
 

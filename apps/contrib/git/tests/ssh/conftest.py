@@ -29,7 +29,7 @@ NAME = "acme/terraform-aws-vpc"
 @pytest.fixture(scope="session")
 @needs("ssh")
 def host_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
-    """As Debian makes them."""
+    """Host keys in the form that Debian makes."""
     folder = tmp_path_factory.mktemp("host-keys")
     return tuple(ssh_key(folder / kind, kind=kind) for kind in ("ed25519", "ecdsa", "rsa"))
 
@@ -73,7 +73,7 @@ def vpc(site: SshSite, name: str = NAME) -> Repository:
 
 @dataclass
 class Portal:
-    """What Dora does on the pages, beginning with the form."""
+    """The steps of Dora on the pages, beginning with the form."""
 
     client: Client
 
@@ -104,7 +104,7 @@ class Portal:
         return repository
 
     def publish(self, repository: GitRepository) -> dict[str, str]:
-        """As the plan suggests; return what became of each tag."""
+        """Publish the suggested plan; return what became of each tag."""
         plan = f"{LIST}/{repository.pk}/plan"
         page: Any = self.client.get(plan)
         fields = fields_of(page)

@@ -80,7 +80,7 @@ def speaking(speak: Callable[[socket.socket, threading.Event], None]) -> Iterato
 
 
 def told_on_the_page(portal, port):
-    """What the page says where it would show the host keys; nothing is pinned."""
+    """Return what the page says where it would show the host keys; nothing is pinned."""
     repository = portal.connected(f"ssh://git@localhost:{port}/{NAME}.git")
     assert (repository.host_keys, repository.host_scan["state"]) == ([], "failed")
     page = pages.text_of(portal.client.get(f"{LIST}/{repository.pk}/key"))
@@ -177,7 +177,7 @@ def test_a_server_that_signs_by_sha1_alone_is_explained_on_the_page(portal, serv
 
 
 def closing(client: socket.socket, is_over: threading.Event) -> None:
-    """As sshd does with an address that it blocks."""
+    """Close the connection like sshd does with an address that it blocks."""
     client.sendall(b"SSH-2.0-OpenSSH_9.2\r\n")
     client.recv(1000)
 

@@ -30,7 +30,7 @@ class Pair:
 
 
 def mirror_of(mirror: Live, manage: str, host: str, **fields: object) -> None:
-    """As staff switch a registry on."""
+    """Switch a registry on, like staff."""
     body = {"enabled": True, "cooldown_days": 0} | fields
     with mirror.client(manage) as client:
         client.put(f"/api/v1/upstreams/{host}", json=body).raise_for_status()

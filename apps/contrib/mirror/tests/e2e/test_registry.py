@@ -179,7 +179,7 @@ def test_a_locked_version_installs_after_the_registry_has_dropped_it_and_not_onc
 
 
 def test_our_own_answer_while_the_registry_hangs(mirror, enabled):
-    """What nobody mirrors is as fast as ever: requests that wait hold no thread."""
+    """A provider of our own is as fast as ever: requests that wait hold no thread."""
     enabled.misbehave("*", faults.hangs())
     began = time.monotonic()
 
