@@ -211,7 +211,8 @@ def _related_models_rendered_once() -> Iterator[None]:
     are, by users. A new model adds its reverse relations to the others by itself, and an index or a constraint
     concerns no other model.
     """
-    add_model, append_option = ProjectState.add_model, ProjectState._append_option
+    add_model = ProjectState.add_model
+    append_option = ProjectState._append_option  # type: ignore[attr-defined]  # the stubs know what is public
 
     def add_alone(self: ProjectState, model_state: ModelState) -> None:
         rendered = self.__dict__.pop("apps", None)
@@ -230,12 +231,12 @@ def _related_models_rendered_once() -> Iterator[None]:
             vars(options).pop("total_unique_constraints", None)
 
     ProjectState.add_model = add_alone  # type: ignore[method-assign]  # for the time of the migration
-    ProjectState._append_option = append_in_place
+    ProjectState._append_option = append_in_place  # type: ignore[attr-defined]
     try:
         yield
     finally:
         ProjectState.add_model = add_model  # type: ignore[method-assign]  # for the time of the migration
-        ProjectState._append_option = append_option
+        ProjectState._append_option = append_option  # type: ignore[attr-defined]
 
 
 def _limit_time() -> None:
