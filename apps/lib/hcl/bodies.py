@@ -18,7 +18,16 @@ class Expression(Protocol):
         """The offset at which it begins."""
 
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """Its text; in JSON what a string holds."""
+
+    @property
+    def written(self) -> str:
+        """Its text without its indentation, in JSON a string's with its quotes."""
+
+    @property
+    def size(self) -> int:
+        """Of its text."""
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -30,14 +39,18 @@ class Expression(Protocol):
 
     @property
     def is_quoted(self) -> bool:
-        """A string in quotes, in the native syntax."""
+        """A string, or template, in quotes, in the native syntax."""
 
     @property
     def is_json(self) -> bool: ...
 
     @property
+    def literal(self) -> Any:
+        """Its value as JSON, or NOT_LITERAL."""
+
+    @property
     def value(self) -> Any:
-        """The literal, or NOT_LITERAL."""
+        """As `literal`; in JSON a string is one where it would be a template, too."""
 
     @property
     def sort(self) -> Sort: ...

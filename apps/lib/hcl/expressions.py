@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 _KEY = re.compile(r"[^\W\d][\w-]*")
 _WHOLE = re.compile(r"\d+")
+_PLAIN_HEREDOC = re.compile(r"<<[^\W\d][\w-]*\r?\n")
 _MARKER = "TEMPLATE"
+_TEXTS = frozenset({"template_expr", "literal_value"})
 _SORTS: dict[str, Sort] = {
     "template_expr": "string",
     "string_lit": "string",
@@ -93,6 +95,18 @@ class NativeExpression:
     @property
     def source(self) -> str:
         return self.file.source(self.node)
+
+    @property
+    def written(self) -> str:
+        source = self.source
+        # The lines of a plain heredoc are its value: without their indentation it would be another.
+        if "\n" not in source or _PLAIN_HEREDOC.search(source):
+            return source.replace("\r\n", "\n")
+        return literals.outdented(source, self.file.indentation(self.node.start_byte))
+
+    @property
+    def size(self) -> int:
+        return self.node.end_byte - self.node.start_byte
 
     @property
     def tokens(self) -> Sequence[str]:
@@ -182,11 +196,14 @@ class NativeExpression:
 
     @property
     def is_quoted(self) -> bool:
-        return len(self._inside) == 1 and self.source.startswith('"')
+        parts = self._inside
+        return len(parts) == 1 and parts[0].type in _TEXTS and self.source.startswith('"')
 
     @property
-    def value(self) -> Any:
+    def literal(self) -> Any:
         return values.literal_or_none(self.file, self.node)
+
+    value = literal
 
     @property
     def sort(self) -> Sort:

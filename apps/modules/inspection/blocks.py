@@ -1,13 +1,10 @@
-"""Both syntaxes are read into blocks with the few attributes that pages show, at bounded cost.
-
-SCHEMA names the blocks and attributes. Everything else in a file only has to parse.
-"""
+"""Blocks with the few attributes that pages show, whatever the syntax of their file, and the bounds of their cost."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from apps.lib.archives.layouts import MIGRATION_SUFFIX, QUERY_SUFFIXES
+from apps.lib.hcl.bodies import Content
 from apps.lib.hcl.files import NOT_LITERAL, Diagnostic, File, Unreadable
 
 # Bounds on what one module may cost to read.
@@ -21,56 +18,9 @@ UNKNOWN = "(unknown)"
 SENSITIVE = "(sensitive)"
 
 
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """A kind of block: how many labels it has, which attributes of it are kept, and which blocks inside it."""
-
-    labels: int
-    attributes: frozenset[str] = frozenset()
-    blocks: Mapping[str, "Shape"] = field(default_factory=dict)
-    every_attribute: bool = False  # whatever their names, and with the entries of objects
-
-    def keeps(self, attribute: str) -> bool:
-        return self.every_attribute or attribute in self.attributes
-
-
-EXPRESSIONS = frozenset({"type"})  # never a literal; in JSON a string that holds one
-LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
-REFERENCES = frozenset({"provider", "configuration_aliases"})
-# Only whether they are set is read, and what `repetitions` says of for_each: their values may be as long as the file.
+# Only whether they are set is read, and the tokens of for_each: their values may be as long as the file.
 REPETITIONS = ("for_each", "count")
-
-_PROVIDER = frozenset({"provider"})
-_OF_RESOURCE = _PROVIDER | {*REPETITIONS}
-_FLAGS = frozenset({"description", "sensitive", "ephemeral", "deprecated"})
-
-SCHEMA: Mapping[str, Shape] = {
-    "terraform": Shape(0, frozenset({"required_version"}), {"required_providers": Shape(0, every_attribute=True)}),
-    "variable": Shape(
-        1, _FLAGS | {"type", "default", "nullable", "const"}, {"validation": Shape(0, frozenset({"error_message"}))}
-    ),
-    "output": Shape(1, _FLAGS | {"type"}),
-    "resource": Shape(2, _OF_RESOURCE),
-    "data": Shape(2, _OF_RESOURCE),
-    "ephemeral": Shape(2, _OF_RESOURCE),
-    "provider": Shape(1, frozenset({"version", "alias"})),
-    "module": Shape(1, frozenset({"source", "version", *REPETITIONS})),
-    "moved": Shape(0, frozenset({"from", "to"})),
-    "check": Shape(1, blocks={"data": Shape(2, _PROVIDER)}),
-    "removed": Shape(0, frozenset({"from"}), {"lifecycle": Shape(0, frozenset({"destroy"}))}),
-    "import": Shape(0, frozenset({"to"})),
-    "action": Shape(2, _PROVIDER),  # Terraform 1.14
-    # OpenTofu 1.12. It reads its own name and leaves the others to other programs.
-    "language": Shape(0, blocks={"compatible_with": Shape(0, every_attribute=True)}),
-}
-_QUERY_SCHEMA = {"list": Shape(2, _PROVIDER)}  # Terraform 1.14
-_MIGRATION_SCHEMA = {"from": Shape(0, blocks={"backend": Shape(1), "state_store": Shape(1)})}  # Terraform 1.16
-
-
-def schema_of(path: str) -> Mapping[str, Shape]:
-    if path.endswith(QUERY_SUFFIXES):
-        return _QUERY_SCHEMA
-    return _MIGRATION_SCHEMA if path.endswith(MIGRATION_SUFFIX) else SCHEMA
+LOCAL = "local"  # each value of a `locals` block is read as a block: no page shows it, but two of a name are a fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +95,14 @@ class Reading:
     """The blocks of one file.
 
     `is_complete` is false where a block may be missing. `fault` says why no client reads the file, if that is sure.
-    `sound`: what the judge of the language takes, as the reader of the syntax leaves it; `judged`: what it found.
+    `sound`: what is undamaged, for the judge of the language; `judged`: what it found.
     """
 
     blocks: list[Block] = field(default_factory=list)
     diagnostics: list[Diagnostic] = field(default_factory=list)
     is_complete: bool = True
     fault: Diagnostic | None = None
-    sound: list[tuple[File, Any]] = field(default_factory=list)
+    sound: list[tuple[File, Content]] = field(default_factory=list)
     judged: list[Any] = field(default_factory=list)
 
     def warn(self, diagnostic: Diagnostic) -> None:

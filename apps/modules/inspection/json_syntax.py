@@ -1,25 +1,12 @@
-"""The JSON syntax (`.tf.json`, `.tofu.json`) as blocks. A damaged file has none."""
+"""The text of a `.tf.json` or `.tofu.json` file as values that know where they are."""
 
 import json
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from apps.lib.hcl import literals
-from apps.lib.hcl.files import MAX_DEPTH, NOT_LITERAL, File, Unreadable
-from apps.modules.inspection.blocks import (
-    EXPRESSIONS,
-    LOCAL,
-    MAX_VALUE_BYTES,
-    REPETITIONS,
-    Block,
-    Reading,
-    Shape,
-    Value,
-    schema_of,
-)
-from apps.modules.inspection.repetitions import repetition_in_json
+from apps.lib.hcl.files import MAX_DEPTH, NOT_LITERAL, Unreadable
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _CLOSING = {"{": "}", "[": "]"}
@@ -34,16 +21,25 @@ class Number(str):
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """`content` is a scalar, or the elements of a list, or the members of an object; offsets are in characters."""
+    """`content` is a scalar, or the elements of a list, or the members of an object; offsets are in characters of the
+    `text`, which is that of the whole file.
+    """
 
     content: Any
     start: int
     end: int
+    text: str
     is_object: bool = False
 
     @property
     def is_list(self) -> bool:
         return isinstance(self.content, list) and not self.is_object
+
+    @property
+    def written(self) -> str:
+        """The text without its indentation."""
+        before = self.text[self.text.rfind("\n", 0, self.start) + 1 : self.start]
+        return literals.outdented(self.text[self.start : self.end], before[: len(before) - len(before.lstrip(" \t"))])
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +47,10 @@ class Member:
     key: str
     start: int
     value: Located
+
+    @property
+    def name(self) -> Located:
+        return Located(self.key, self.start, self.start, self.value.text)
 
 
 def read_json(text: str) -> Located:
@@ -81,7 +81,7 @@ def _located(text: str, at: int, *, depth: int) -> Located:
             end = _skip_space(text, end + 1)
         if text[end : end + 1] != _CLOSING[opening]:
             raise Unreadable(end, f"a comma or {_CLOSING[opening]} is missing here")
-    return Located(content, at, end + 1, is_object=opening == "{")
+    return Located(content, at, end + 1, text, is_object=opening == "{")
 
 
 def _located_member(text: str, at: int, *, depth: int) -> Member:
@@ -103,7 +103,7 @@ def _located_scalar(text: str, at: int) -> Located:
         raise Unreadable(at, "a value is missing or not valid JSON here") from error
     if isinstance(content, str) and "\0" in content:
         raise Unreadable(at, "this string contains a NUL")
-    return Located(content, at, end)
+    return Located(content, at, end, text)
 
 
 def _skip_space(text: str, at: int) -> int:
@@ -119,113 +119,11 @@ def _refuse(word: str) -> NoReturn:
 _DECODER = json.JSONDecoder(parse_int=Number, parse_float=Number, parse_constant=_refuse)
 
 
-def read_json_syntax(file: File) -> Reading:
-    return _Reader(file.path, file.text.decode("utf-8")).read()
-
-
-class _Reader:
-    def __init__(self, path: str, text: str) -> None:
-        self.text = text
-        # One byte for each character, so that offsets in characters are good for it.
-        self.file = File(path, text.encode("ascii", "replace"))
-        self.reading = Reading()
-
-    def read(self) -> Reading:
-        schema = schema_of(self.file.path)
-        try:
-            document = read_json(self.text)
-            self.reading.sound.append((self.file, document))
-            for member in self.members(document):
-                if member.key == "locals":
-                    self.reading.blocks += [self.local(one) for one in self.members(member.value)]
-                elif member.key in schema:
-                    self.reading.blocks += self.blocks(member, schema[member.key])
-        except Unreadable as error:
-            found = self.file.diagnostic(error.offset, f"not read: {error}")
-            fault = None if _is_lenient_json(self.text) else found
-            return Reading(diagnostics=[found], is_complete=False, fault=fault)
-        return self.reading
-
-    def members(self, value: Located) -> Iterator[Member]:
-        """Of an object, or of each object of a list: two ways to write the same. Null is an empty one."""
-        for item in value.content if value.is_list else [value]:
-            if item.is_object:
-                yield from (member for member in item.content if member.key != COMMENT)
-            elif item.content is not None:
-                self.skip(item.start, "an object is missing here")
-
-    def skip(self, at: int, problem: str) -> None:
-        """The judge of the language says what that means to clients."""
-        self.reading.is_complete = False
-        self.reading.warn(self.file.diagnostic(at, f"not read: {problem}"))
-
-    def blocks(self, member: Member, shape: Shape) -> Iterator[Block]:
-        """All blocks of a kind: below it are the labels, each a member, and then the bodies."""
-        levels: list[tuple[tuple[str, ...], Member]] = [((), member)]
-        for _ in range(shape.labels):
-            levels = [((*labels, inner.key), inner) for labels, outer in levels for inner in self.members(outer.value)]
-        for labels, labelled in levels:
-            if "" in labels:
-                self.skip(labelled.start, "a name is missing here")
-                continue
-            for body in labelled.value.content if labelled.value.is_list else [labelled.value]:
-                if body.is_object or body.is_list:
-                    yield self.block(member.key, labels, labelled.start, body, shape)
-                elif body.content is not None:
-                    self.skip(body.start, "an object is missing here")
-
-    def block(self, kind: str, labels: tuple[str, ...], at: int, body: Located, shape: Shape) -> Block:
-        attributes: dict[str, Value] = {}
-        blocks: list[Block] = []
-        for member in self.members(body):
-            if member.key in shape.blocks:
-                blocks += self.blocks(member, shape.blocks[member.key])
-            elif shape.keeps(member.key):
-                problem = ""
-                if member.key in attributes:
-                    problem = f"{member.key} is set twice, so it is unclear which one applies"
-                elif member.key not in REPETITIONS and member.value.end - member.value.start > MAX_VALUE_BYTES:
-                    problem = f"not shown: this value is longer than {MAX_VALUE_BYTES} bytes"
-                if problem:
-                    self.reading.warn(self.file.diagnostic(member.start, problem))
-                if member.key in REPETITIONS and not problem:
-                    attributes[member.key] = repetition_in_json(self.file.line(member.start), plain(member.value))
-                elif problem:
-                    attributes[member.key] = Value(self.file.line(member.start), known=False)
-                else:
-                    attributes[member.key] = self.attribute(member, shape)
-        return Block(kind, labels, self.file.path, self.file.line(at), self.file.column(at), attributes, tuple(blocks))
-
-    def local(self, member: Member) -> Block:
-        line, column = self.file.line(member.start), self.file.column(member.start)
-        return Block(LOCAL, (member.key,), self.file.path, line, column)
-
-    def attribute(self, member: Member, shape: Shape) -> Value:
-        found = self.value(member.value, with_entries=shape.every_attribute)
-        if member.key in EXPRESSIONS and is_string(member.value):
-            return replace(found, source=member.value.content)
-        return found
-
-    def value(self, found: Located, *, with_entries: bool = False) -> Value:
-        source = self.text[found.start : found.end]
-        entries = None
-        if with_entries and found.is_object:
-            entries = {member.key: self.value(member.value) for member in self.members(found)}
-        return Value(
-            line=self.file.line(found.start),
-            source=literals.outdented(source, self.file.indentation(found.start)) if "\n" in source else source,
-            literal=literal_or_none(found),
-            references=tuple(one.content for one in (found.content if found.is_list else [found]) if is_string(one)),
-            entries=entries,
-            is_quoted=is_string(found),
-        )
-
-
 def is_string(found: Located) -> bool:
     return isinstance(found.content, str) and not isinstance(found.content, Number)
 
 
-def _is_lenient_json(text: str) -> bool:
+def is_lenient_json(text: str) -> bool:
     """Return whether another reader accepts the text: it knows half characters, NUL and any depth, as clients do."""
     try:
         json.loads(text, parse_constant=_refuse)

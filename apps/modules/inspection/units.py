@@ -26,11 +26,10 @@ from apps.modules.inspection.blocks import (
 from apps.modules.inspection.declarations import declared
 from apps.modules.inspection.folders import faults_of, findings_of, is_known
 from apps.modules.inspection.interfaces import Interface, interface_of
-from apps.modules.inspection.json_syntax import read_json_syntax
 from apps.modules.inspection.language.clients import EVERY, NONE, Clients, Finding, refused_by_all, required, since
 from apps.modules.inspection.language.files import judged, requirements
 from apps.modules.inspection.language.plan_errors import plan_errors
-from apps.modules.inspection.native import read_native
+from apps.modules.inspection.reading import read_json_syntax, read_native
 
 KINDS = ("root", "submodule", "example", "other")
 Document = dict[str, Any]

@@ -85,6 +85,7 @@ def test_resources_data_sources_and_ephemeral_ones_are_told_apart():
         ("resource aws_x y", "", "aws"),  # names need no quotes
         ('resource "aws_x" "y"', "provider = aws.replica", "aws"),
         ('resource "aws_x" "y"', "provider = google-beta", "google-beta"),
+        ('resource "aws_x" "y"', "provider = null.replica", "null"),
         ('resource "aws_x" "y"', 'provider = "other.alias"', "other"),
         ('resource "aws_x" "y"', "provider = aws.by_region[each.key]", "aws"),
     ],

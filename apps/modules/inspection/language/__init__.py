@@ -3,7 +3,7 @@
     clients     the releases whose rules these are, and sets of them
     schema      the table: blocks, arguments and their rules, each with its source; `settings` has those of `terraform`
                 and `language` blocks, `table` the shape of an entry
-    json_bodies what the judge sees of the JSON syntax; `lib/hcl` has the native one
+    json_bodies blocks and expressions of the JSON syntax; `lib/hcl` has the native ones
     judge       the walk through the table
     rules       one function for each kind of argument, and for what holds for a whole block
     overrides   what holds after override files were merged, and what must be declared

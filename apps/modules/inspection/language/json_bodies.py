@@ -16,10 +16,16 @@ from apps.modules.inspection import json_syntax
 from apps.modules.inspection.json_syntax import Located, Member
 from apps.modules.inspection.language.references import read_reference
 
+NO_LABEL = "found no label"
+
 
 class JsonBody:
     def __init__(self, value: Located) -> None:
         self.value = value
+
+    @property
+    def is_written(self) -> bool:
+        return self.value.is_object or self.value.is_list
 
     def content(self, labels: dict[str, int], *, only_arguments: bool) -> Content:
         found = Content()
@@ -42,7 +48,7 @@ def _blocks(member: Member, labels: int, problems: list[tuple[int, str]]) -> Ite
         for outer, _, value in levels:
             named = list(_members(value, problems, f"an object whose keys are labels of {member.key}"))
             if not named and (value.content is None or isinstance(value.content, list)):
-                problems.append((value.start, f"found no label of {member.key}, expected an object with one"))
+                problems.append((value.start, f"{NO_LABEL} of {member.key}, expected an object with one"))
             inside += [((*outer, one.key), one.start, one.value) for one in named]
         levels = inside
     for names, at, value in levels:
@@ -87,8 +93,22 @@ class JsonExpression:
         return content if isinstance(content, str) else json.dumps(content) if content is None else "a value"
 
     @property
+    def written(self) -> str:
+        return self.located.written
+
+    @property
+    def size(self) -> int:
+        return self.located.end - self.located.start
+
+    @property
     def tokens(self) -> Sequence[str]:
-        return [self.source]
+        return [json.dumps(json_syntax.plain(self.located), ensure_ascii=False)]
+
+    @property
+    def sequence(self) -> NativeExpression | None:
+        """The expression in a string that is nothing but `${…}`."""
+        text = self._text or ""
+        return NativeExpression.parsed(text[2:-1], self.at) if text.startswith("${") and text.endswith("}") else None
 
     @property
     def _text(self) -> str | None:
@@ -101,7 +121,7 @@ class JsonExpression:
 
     def _parts(self) -> list["JsonExpression"]:
         if self.located.is_object:
-            keys = [JsonExpression(Located(member.key, member.start, member.start)) for member in self.located.content]
+            keys = [JsonExpression(member.name) for member in self.located.content]
             return [*keys, *(JsonExpression(member.value) for member in self.located.content)]
         return [JsonExpression(item) for item in self.located.content] if self.located.is_list else []
 
@@ -121,10 +141,14 @@ class JsonExpression:
         template = NativeExpression.parsed_template(text, self.at)
         return None if template is None else template.variables
 
+    @property
+    def literal(self) -> Any:
+        return json_syntax.literal_or_none(self.located)
+
     @cached_property
     def value(self) -> Any:
         """The value where clients evaluate nothing: then "${…}" is no template."""
-        return json_syntax.literal_or_none(self.located) if self._text is None else self._text
+        return self.literal if self._text is None else self._text
 
     @property
     def sort(self) -> Sort:
@@ -157,10 +181,7 @@ class JsonExpression:
     def pairs(self) -> Sequence[tuple["JsonExpression", "JsonExpression"]] | None:
         if not self.located.is_object:
             return None
-        return [
-            (JsonExpression(Located(member.key, member.start, member.start)), JsonExpression(member.value))
-            for member in self.located.content
-        ]
+        return [(JsonExpression(member.name), JsonExpression(member.value)) for member in self.located.content]
 
     def as_type(self) -> Expression:
         return self._held or self

@@ -15,7 +15,7 @@ from apps.modules.inspection.language.clients import EVERY, NONE, ONLY_OPENTOFU,
 from apps.modules.inspection.language.evaluation import Evaluated, Scope, evaluated, scope_of
 from apps.modules.inspection.language.rules.cases import Case, Problem, Visited
 from apps.modules.inspection.language.rules.named import RESERVED_VARIABLES
-from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL
+from apps.modules.inspection.language.schema import BLOCKS, TOP_LEVEL, labels_of
 from apps.modules.inspection.language.table import Block, Nested
 from apps.modules.inspection.language.uses import Uses, is_plain
 
@@ -58,11 +58,11 @@ class Judged:
     uses: Uses | None = None
 
 
-def judge(file: File, blocks: Iterable[Inner], problems: Iterable[tuple[int, str]], *, is_override: bool) -> Judged:
+def judge(file: File, content: Content, *, is_override: bool) -> Judged:
     judging = _Judging(file, is_override=is_override)
-    for at, message in problems:
+    for at, message in content.problems:
         judging.add_finding(at, message)
-    for block in blocks:
+    for block in content.blocks:
         if judging.is_full:
             break
         judging.top_level(block)
@@ -142,8 +142,7 @@ class _Judging:
             self.add_finding(found.at, message, refusing)
         if not clients or not self._labels(found, block, clients):
             return
-        labels = {kind: len(BLOCKS[one.key].labels) for kind, one in block.blocks.items()}
-        content = found.body.content(labels, only_arguments=block.only_arguments is not None)
+        content = found.body.content(labels_of(block.blocks), only_arguments=block.only_arguments is not None)
         self._body(_Visit(found, block, content, clients, around))
 
     def _labels(self, found: Inner, block: Block, clients: Clients) -> bool:

@@ -37,6 +37,9 @@ TOP_LEVEL: Mapping[str, Nested] = {
     "required_providers": RESERVED,  # both: "must be nested inside a terraform block"
 }
 
+QUERIES = {"list": Nested("list", clients=_TERRAFORM_14)}  # of .tfquery files
+MIGRATIONS = {"from": Nested("from", clients=since(None, 16))}  # of .tfmigrate files
+
 BLOCKS: Mapping[str, Block] = {
     **SETTINGS,
     "free": Block("arbitrary configuration", is_open=True, is_undecoded=True),
@@ -269,4 +272,13 @@ BLOCKS: Mapping[str, Block] = {
         {"lifecycle": RESERVED, "_": ESCAPED, "locals": RESERVED},
         is_open=True,
     ),
+    # No module is judged by these: clients read the files of commands when these run.
+    "list": Block("Terraform query.go", ("name", "name"), is_open=True),
+    "from": Block("Terraform migrate.go", blocks={"backend": Nested("migrated"), "state_store": Nested("migrated")}),
+    "migrated": Block("Terraform migrate.go", ("any",), is_open=True),
 }
+
+
+def labels_of(kinds: Mapping[str, Nested]) -> dict[str, int]:
+    """The number of labels of each of these blocks."""
+    return {kind: len(BLOCKS[nested.key].labels) for kind, nested in kinds.items()}
