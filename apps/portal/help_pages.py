@@ -33,8 +33,8 @@ from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.hostnames import as_written
 from apps.lib.net.outgoing import NOT_TRUSTED, NotAnswered
 from apps.modules.models import ModuleVersion
-from apps.portal.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
 from apps.releases.models import Kind, SearchDoc
+from apps.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
 
 NEWEST = 20  # of the catalogue: some may not be visible to clients yet
 TOKENS = 10

@@ -27,11 +27,11 @@ from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.frame.rows import address_named, address_of, rows_of
 from apps.portal.namespaces.keys import expiring_in
 from apps.portal.publish import own_releases
-from apps.portal.snippets import client_setup
-from apps.portal.snippets.module_snippets import block_of_unit, unit_to_call
 from apps.releases.catalogue import download_figures, search
 from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, SearchDoc
+from apps.snippets import client_setup
+from apps.snippets.module_snippets import block_of_unit, unit_to_call
 
 RECENT = 8
 POPULAR = 5

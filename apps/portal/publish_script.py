@@ -8,8 +8,8 @@ from django.urls import path
 from django.views.decorators.cache import cache_control
 from django.views.decorators.http import condition, require_safe
 
-from apps.portal.snippets import publish_script
-from apps.portal.snippets.publish_script import Script
+from apps.snippets import publish_script
+from apps.snippets.publish_script import Script
 
 # A pipeline that names no digest gets a new version this late.
 MINUTES = 5

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.portal.snippets import publish_script
+from apps.snippets import publish_script
 from tests.e2e.ci_jobs import Machine, Step
 
 ID = "0d7a1f6e-7c3b-4b64-9f0f-1f2f3a4b5c6d"

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from apps.portal.snippets import publish_script
+from apps.snippets import publish_script
 from tests.builders import ci_vendors
 from tests.e2e.answering import ADDRESS, EXCHANGE, RELEASE, TOKEN, document, make, run, server
 from tests.e2e.ci_jobs import SECTIONS, SHELLS, Step, block, jobs_of

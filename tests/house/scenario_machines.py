@@ -6,8 +6,8 @@ from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
 from apps.accounts.people import service_accounts
 from apps.jobs.models import Job, State
-from apps.portal.snippets import publish_script
 from apps.releases.lifecycle import verification
+from apps.snippets import publish_script
 from tests.house.scenario_people import PASSKEY_ID
 
 # No form that was sent waits for a proof.

@@ -29,8 +29,6 @@ from apps.modules.catalogue.documents import contents_of
 from apps.modules.comparing import versions as module_versions
 from apps.modules.dependents.users import MAX_VERSIONS
 from apps.modules.models import ModuleVersion
-from apps.portal.snippets.module_snippets import block_of_unit, source_of, unit_to_call
-from apps.portal.snippets.provider_snippets import required_block
 from apps.provenance import origin
 from apps.providers import comparing as provider_versions
 from apps.providers import reading as providers
@@ -38,6 +36,8 @@ from apps.providers.models import Provider
 from apps.releases.catalogue import search
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.models import Kind, Release
+from apps.snippets.module_snippets import block_of_unit, source_of, unit_to_call
+from apps.snippets.provider_snippets import required_block
 
 FOUND = 20
 LISTED = 20

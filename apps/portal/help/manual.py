@@ -16,8 +16,8 @@ from apps.lib.errors import NotFound
 from apps.lib.markdown import rendering
 from apps.lib.markdown.links import Place
 from apps.lib.text.search_terms import begins_a_part, words_of
-from apps.portal.snippets import client_setup
 from apps.room import rooms
+from apps.snippets import client_setup
 
 FOLDER = settings.BASE_DIR / "docs"
 INDEX = "README"

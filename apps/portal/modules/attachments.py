@@ -7,7 +7,7 @@ from typing import Any
 from apps.artifacts import attachments
 from apps.artifacts.attachments import Attachment
 from apps.modules.models import Module, ModuleVersion
-from apps.portal.snippets.client_setup import wire_host
+from apps.snippets.client_setup import wire_host
 
 MAX_ATTACHMENTS = 20
 MAX_TAGS = 50

@@ -27,13 +27,13 @@ from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.modules import attachments, files, rows, usage
 from apps.portal.modules.frame import MODULES, depends_on, where
 from apps.portal.modules.units import Unit, grouped
-from apps.portal.snippets import module_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
 from apps.releases.models import Kind
+from apps.snippets import module_snippets
 
 UNITS = 100
 SUBMODULES_SHOWN = 12

@@ -22,8 +22,8 @@ from apps.portal.frame.page_urls import page_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
-from apps.portal.snippets.module_snippets import module_block, source_of
 from apps.releases.lifecycle import quarantine
+from apps.snippets.module_snippets import module_block, source_of
 
 PAGE = 40
 MAX_SET = 400  # inputs; Django takes 1,000 fields of a form

@@ -23,7 +23,7 @@ from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
-from apps.portal.snippets import ci_steps
+from apps.snippets import ci_steps
 
 # Attempts on one page.
 PAGE_SIZE = 20

@@ -22,7 +22,7 @@ from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
-from apps.portal.snippets.client_setup import ways_to_use
+from apps.snippets.client_setup import ways_to_use
 
 OWNED = 5
 

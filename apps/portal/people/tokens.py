@@ -24,7 +24,7 @@ from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
-from apps.portal.snippets.client_setup import ways_to_use
+from apps.snippets.client_setup import ways_to_use
 
 LEAK_SHOWN = timedelta(days=30)
 MOST_BOXES = 20  # of more namespaces a list is easier to read

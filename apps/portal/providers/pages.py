@@ -23,7 +23,6 @@ from apps.lib.archives.sandboxed import Refusal
 from apps.lib.errors import NotFound
 from apps.lib.formats import sums
 from apps.portal.frame.page_urls import url_of
-from apps.portal.snippets import provider_snippets
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
@@ -35,6 +34,7 @@ from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS
 from apps.releases.docs import browsing
 from apps.releases.models import Kind
+from apps.snippets import provider_snippets
 
 DOCS_SHOWN = 30  # pages of a kind on the overview
 # The most common first; others follow by name.

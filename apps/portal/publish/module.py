@@ -19,9 +19,9 @@ from apps.modules import checking, folder_names, publishing
 from apps.modules.catalogue import reading
 from apps.portal.publish import frame
 from apps.portal.publish.frame import PageFrame, StartForm
-from apps.portal.snippets.module_snippets import next_version
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Release
+from apps.snippets.module_snippets import next_version
 
 PORTAL = PageFrame("portal/publish/page.html")
 # Up to so many modules are a list; among more a person searches, and sees so many suggestions.

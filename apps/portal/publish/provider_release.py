@@ -13,10 +13,10 @@ from apps.lib.errors import Reason
 from apps.lib.packages.sandboxed import ARCHITECTURES, SYSTEMS, Role
 from apps.portal.publish.frame import limits_of_providers, owned_by
 from apps.portal.publish.provider import ProtocolsForm
-from apps.portal.snippets import provider_snippets
 from apps.providers.drafting import drafts
 from apps.providers.models import Signing
 from apps.releases.models import Release, ReleaseFile, State
+from apps.snippets import provider_snippets
 
 # Labels of files; packages are labelled by their platform.
 LABELS: dict[Role, str] = {

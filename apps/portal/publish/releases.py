@@ -24,13 +24,13 @@ from apps.portal.frame.page_urls import see_other
 from apps.portal.publish import approval_facts, provider_release
 from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
-from apps.portal.snippets import module_snippets
 from apps.providers import publishing as drafting
 from apps.providers.drafting.drafts import draft_facts
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Release, State
+from apps.snippets import module_snippets
 
 STEPS = {"received": "Received", "checked": "Checked", "approved": "Approved", "published": "Published"}
 # Refusals after which the publisher may have meant one of the archive's folders.

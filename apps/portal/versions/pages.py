@@ -29,12 +29,12 @@ from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
-from apps.portal.snippets import client_setup, module_snippets
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
 from apps.releases.origin.models import verified
+from apps.snippets import client_setup, module_snippets
 
 SWITCHER = 20
 

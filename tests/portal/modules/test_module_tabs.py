@@ -8,8 +8,8 @@ from django.urls import reverse
 from apps.lib.addresses import ModuleAddress
 from apps.modules.contents import readme
 from apps.modules.models import Module, ModuleVersion
-from apps.portal.snippets import module_snippets
 from apps.releases.models import Release
+from apps.snippets import module_snippets
 from tests import pages
 from tests.builders import modules
 from tests.builders.archives import MODULE, module_zip

@@ -14,7 +14,7 @@ from apps.accounts.models import ApiToken, Scope
 from apps.accounts.people import teams
 from apps.audit.models import AuditEvent
 from apps.portal.frame.one_time_secret import COOKIE_NAME
-from apps.portal.snippets.client_setup import ways_to_use
+from apps.snippets.client_setup import ways_to_use
 from tests import pages
 from tests.rows import for_each_row
 

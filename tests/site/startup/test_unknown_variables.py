@@ -94,7 +94,7 @@ def test_it_is_printed_at_the_start_of_a_process_and_by_doctor(environment, monk
 
 def test_every_other_name_that_is_written_down_is_said_to_be_of_others():
     """In documents, deployments, scripts and the Makefile, and what programs of the tests read."""
-    folders = ("docs", "deploy", ".ci", "bin", "apps/portal/snippets")
+    folders = ("docs", "deploy", ".ci", "bin", "apps/snippets")
     paths = [path for folder in folders for path in (sources.CHECKOUT / folder).rglob("*") if path.is_file()]
     paths += [
         sources.CHECKOUT / name for name in ("README.md", "CONTRIBUTING.md", "Makefile", "compose.production.yaml")

@@ -21,10 +21,10 @@ from apps.lib import versions
 from apps.lib.errors import NotFound
 from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow
 from apps.portal.frame.page_urls import page_of
-from apps.portal.snippets import mirror_snippets
-from apps.portal.snippets.module_snippets import compatible
 from apps.portal.versions import docs as version_pages
 from apps.releases.docs.layouts import INDEX
+from apps.snippets import mirror_snippets
+from apps.snippets.module_snippets import compatible
 
 PAGE = 30
 VERSIONS_PAGE = 50

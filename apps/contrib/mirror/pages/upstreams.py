@@ -23,8 +23,8 @@ from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
-from apps.portal.snippets import client_setup, mirror_snippets
-from apps.portal.snippets.client_setup import Snippet
+from apps.snippets import client_setup, mirror_snippets
+from apps.snippets.client_setup import Snippet
 
 GB = 10**9
 VISIBILITIES = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.portal.snippets import mirror_snippets
+from apps.snippets import mirror_snippets
 from tests.builders import misbehaving
 from tests.builders.keys import signing_key
 from tests.builders.misbehaving import Registry

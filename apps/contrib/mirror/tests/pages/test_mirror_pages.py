@@ -4,7 +4,7 @@ import pytest
 
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.contrib.mirror.tests import mirrored
-from apps.portal.snippets import mirror_snippets
+from apps.snippets import mirror_snippets
 from tests.pages import queries_of, shown
 from tests.rows import for_each_row
 

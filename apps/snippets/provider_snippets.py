@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress
-from apps.portal.snippets import client_setup
-from apps.portal.snippets.module_snippets import Usage, compatible
+from apps.snippets import client_setup
+from apps.snippets.module_snippets import Usage, compatible
 
 
 def usages(address: ProviderAddress, version: str) -> list[Usage]:

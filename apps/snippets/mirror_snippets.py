@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from django.conf import settings
 
 from apps.lib.net.hostnames import as_written
-from apps.portal.snippets import client_setup
-from apps.portal.snippets.client_setup import Snippet
+from apps.snippets import client_setup
+from apps.snippets.client_setup import Snippet
 
 # By client, with the file in which it looks for the configuration of its command line; "" for both.
 LABELS = {

@@ -6,7 +6,7 @@ import subprocess
 
 import pytest
 
-from apps.portal.snippets import publish_script
+from apps.snippets import publish_script
 from tests.house import sources
 from tests.rows import for_each_row
 

@@ -5,7 +5,7 @@ from django.conf import settings
 from apps.lib.addresses import ModuleAddress
 from apps.lib.formats.oci_manifests import MODULE_PACKAGE, ZIP
 from apps.lib.net.hostnames import as_written
-from apps.portal.snippets.client_setup import TOKEN, Snippet, wire_host
+from apps.snippets.client_setup import TOKEN, Snippet, wire_host
 
 # For readers without an account: any user name works.
 USER = "token"

@@ -13,8 +13,8 @@ from django.conf import settings
 from apps.accounts.identity.trusted import publishers
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import TrustedPublisher
-from apps.portal.snippets import client_setup, publish_script, yaml_text
-from apps.portal.snippets.client_setup import Snippet
+from apps.snippets import client_setup, publish_script, yaml_text
+from apps.snippets.client_setup import Snippet
 
 CA_FILE = "larder-ca.pem"
 EXAMPLES = ("vpc/aws", "dns")  # a module and a provider

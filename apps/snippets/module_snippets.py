@@ -12,7 +12,7 @@ from django.urls import reverse
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
-from apps.portal.snippets import client_setup, oci_snippets
+from apps.snippets import client_setup, oci_snippets
 
 _LABEL = re.compile(r"[A-Za-z_][\w-]*")
 _EMPTY_VALUES = (

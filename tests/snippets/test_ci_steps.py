@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.trusted import publishers
-from apps.portal.snippets import ci_steps, publish_script, yaml_text
+from apps.snippets import ci_steps, publish_script, yaml_text
 from tests import documents
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import SECTIONS, block
@@ -101,9 +101,7 @@ def test_a_hostile_value_of_a_rule_stays_a_value_and_another_issuer_has_lines_fo
 
 
 def test_the_authority_of_larder_is_trusted_if_it_is_its_own(monkeypatch):
-    monkeypatch.setattr(
-        "apps.portal.snippets.ci_steps.client_setup.own_authority", lambda: {"pem": "", "fingerprint": ""}
-    )
+    monkeypatch.setattr("apps.snippets.ci_steps.client_setup.own_authority", lambda: {"pem": "", "fingerprint": ""})
     for step in ci_steps.of_namespace("acme"):
         assert "curl --cacert larder-ca.pem -fsSo publish.sh" in step.text
         assert re.search(r"LARDER_CA_FILE(: |=)larder-ca.pem", step.text)
