@@ -10,6 +10,7 @@ from http import HTTPStatus
 from typing import Any
 
 import django
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import connection
 from django.db.models import Count
@@ -21,7 +22,6 @@ from django.views.decorators.http import require_safe
 from apps.accounts.identity.sessions import session_viewer
 from apps.jobs import heartbeats
 from apps.jobs.models import WORKING, Job, State
-from apps.portal.frame.context import larder_version
 from apps.portal.frame.negotiation import wants_json
 from apps.room import Part, all_of, rooms
 from apps.signing import fingerprints
@@ -119,7 +119,7 @@ def _queue() -> dict[str, Any]:
 def _versions() -> dict[str, str]:
     database = ".".join(str(number) for number in connection.get_database_version())
     return {
-        "larder": larder_version(),
+        "larder": settings.VERSION,
         "python": platform.python_version(),
         "django": django.get_version(),
         "database": f"{connection.display_name} {database}",

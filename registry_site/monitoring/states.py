@@ -28,7 +28,6 @@ from apps.jobs import heartbeats, queues
 from apps.jobs.models import WORKING, Job, State
 from apps.lib.process.metrics import registry
 from apps.notify import outbox as notify
-from apps.portal.frame.context import larder_version
 from apps.room import all_of
 from apps.signing.models import SigningKey
 from registry_site.celery import app
@@ -68,7 +67,7 @@ class ReadyAnswers:
 
 
 def build(**more: str) -> Metric:
-    versions = {"version": larder_version(), "python": platform.python_version(), "django": django.get_version()}
+    versions = {"version": settings.VERSION, "python": platform.python_version(), "django": django.get_version()}
     return InfoMetricFamily("larder_build", "Versions.", versions | more)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 
 import structlog
 from celery import Task, signals, states
+from django.conf import settings
 from django.db import connection
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -27,7 +28,6 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.trace import Span, SpanKind, StatusCode, format_trace_id, get_current_span, use_span
 
 from apps.lib.process import traces
-from apps.portal.frame.context import larder_version
 from registry_site.server.middleware import ACCESS_FIELDS, METHODS, Respond
 
 # The longest that an ending process waits for a collector that does not answer.
@@ -40,7 +40,7 @@ class Tracing:
     """The tracer of this process: for `apps.lib.process.traces`, for the middleware, and for Celery's signals."""
 
     def __init__(self, provider: TracerProvider) -> None:
-        self._tracer = provider.get_tracer("larder", larder_version())
+        self._tracer = provider.get_tracer("larder", settings.VERSION)
 
     @contextmanager
     def span(
@@ -157,7 +157,7 @@ def start() -> None:
     """Trace from now on. Web processes and workers call it, commands and tests do not; the SDK survives a fork."""
     if traces.tracer is not None:
         return
-    own = {"service.name": "larder", "service.version": larder_version(), "host.name": socket.gethostname()}
+    own = {"service.name": "larder", "service.version": settings.VERSION, "host.name": socket.gethostname()}
     # OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES come last.
     provider = TracerProvider(
         resource=Resource.create().merge(Resource(own)).merge(OTELResourceDetector().detect()), shutdown_on_exit=False

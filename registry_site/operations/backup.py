@@ -23,7 +23,6 @@ from apps.blobs import store
 from apps.blobs.care import copies, runs
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
-from apps.portal.frame.context import larder_version
 from apps.providers.docs import replacing
 from apps.releases.publishing import staging
 from registry_site import env
@@ -114,7 +113,7 @@ def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
     with moment as (using, saved):
         manifest = Manifest(
             made_at=timezone.now().isoformat(),
-            larder=larder_version(),
+            larder=settings.VERSION,
             purpose=purpose,
             database=connection.vendor,
             migrations=dump.migrations(),

@@ -27,7 +27,6 @@ from apps.blobs.models import Run
 from apps.jobs.models import Job
 from apps.lib.errors import RegistryError
 from apps.lib.net.forwarding import parse_address
-from apps.portal.frame.context import larder_version
 from apps.provenance import statements
 from apps.releases.publishing import quotas
 from apps.signing import gpg, rewrapping, vault
@@ -74,7 +73,7 @@ def configuration() -> Iterator[Finding]:
 
 
 def versions() -> Iterator[Finding]:
-    found = f"Larder {larder_version()}, Python {platform.python_version()}, Django {django.get_version()}"
+    found = f"Larder {settings.VERSION}, Python {platform.python_version()}, Django {django.get_version()}"
     yield Finding("versions", OK, found)
 
 

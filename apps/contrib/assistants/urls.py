@@ -14,7 +14,6 @@ from apps.contrib.assistants.sizes import fitted
 from apps.contrib.assistants.tools import TOOLS
 from apps.http.views import nothing_here
 from apps.lib.errors import NotFound
-from apps.portal.frame.context import larder_version
 
 # Of what the SDK reads. It gets no credentials.
 _HEADERS = ("accept", "content-type", "origin", "mcp-")
@@ -40,7 +39,7 @@ class Assistants(ApiView):
             headers={name: value for name, value in request.headers.items() if name.lower().startswith(_HEADERS)},
             body=read_body(request),
             origin=settings.PUBLIC_URL,
-            version=larder_version(),
+            version=settings.VERSION,
             call=self.call,
         )
         return HttpResponse(found.body, status=found.status, content_type=found.headers.get("content-type", ""))

@@ -27,7 +27,7 @@ class Frame:
 
     @property
     def version(self) -> str:
-        return larder_version()
+        return settings.VERSION
 
     @property
     def public_host(self) -> str:
@@ -75,10 +75,6 @@ class Frame:
 
 def frame(request: HttpRequest) -> dict[str, Frame]:
     return {"frame": Frame(request)}
-
-
-def larder_version() -> str:
-    return settings.VERSION
 
 
 THEMES = ("system", "light", "dark")

@@ -6,8 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from django import conf
 
-from apps.portal.frame.context import larder_version
 from registry_site import version
 from registry_site.monitoring import page
 from registry_site.server import probes
@@ -115,7 +115,7 @@ def test_a_checkout_without_the_program_git_has_a_version(checkout: Path) -> Non
 def test_this_process_has_the_version_of_its_checkout() -> None:
     """Asked of git in other words than the module's."""
     commit_hash = git(CHECKOUT, "rev-parse", "--short", "HEAD")
-    assert commit_hash in larder_version() or git(CHECKOUT, "tag", "--points-at", "HEAD")
+    assert commit_hash in conf.settings.VERSION or git(CHECKOUT, "tag", "--points-at", "HEAD")
 
 
 def test_old_and_new_web_servers_differ_during_a_rollout(db, browser_of, bob, settings, monkeypatch) -> None:

@@ -11,8 +11,9 @@ from apps.modules.inspection.language.uses import uses_in_json, uses_in_native
 
 
 def judged(path: str, reading: Reading, *, is_override: bool) -> list[Judged]:
-    """Return what some client refuses in a file, or in each part into which damage has cut it. Drops its trees: they are
-    large.
+    """Return what some client refuses in a file, or in each part into which damage has cut it.
+
+    Drops its trees: they are large.
     """
     found = []
     for file, content in reading.sound:
