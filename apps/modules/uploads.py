@@ -1,12 +1,10 @@
 """A module's archive in several requests (`releases.publishing.resuming`)."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
 
 from django.conf import settings
 from django.db import transaction
 
-from apps.accounts.access.gate import Viewer
 from apps.blobs.store import Staged
 from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import check_size
@@ -16,12 +14,7 @@ from apps.releases.publishing import receiving, resuming
 from apps.releases.publishing.resuming import Announced
 
 
-@dataclass(frozen=True, slots=True)
-class Uploads:
-    """A publisher's. `providers.uploads` has the same `send` and `cancel`."""
-
-    viewer: Viewer
-
+class Uploads(resuming.Uploads):
     def start(
         self,
         *,
@@ -52,28 +45,17 @@ class Uploads:
         _check_length(announced.length)
         return resuming.begin_upload(release, self.viewer, announced, ticket=ticket)
 
-    def send(
-        self,
-        upload: Upload,
-        start: int,
-        chunks: Iterable[bytes] | resuming.Incoming,
-        *,
-        verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
-    ) -> None:
-        """See `resuming.send`. With the last byte the release is received, and its ticket used."""
-
-        def complete(key: str, staged: Staged) -> str:
-            receiving.accept(
-                release=upload.release,
-                digest=staged.digest,
-                size=staged.size,
-                job=publishing.JOB,
-                staging_key=key,
-                ticket_digest="",
-            )
-            return ""
-
-        resuming.send(upload, self.viewer, chunks, start=start, complete=complete, verify=verify)
+    def complete(self, upload: Upload, key: str, staged: Staged) -> str:
+        """The release is received, and its ticket used."""
+        receiving.accept(
+            release=upload.release,
+            digest=staged.digest,
+            size=staged.size,
+            job=publishing.JOB,
+            staging_key=key,
+            ticket_digest="",
+        )
+        return ""
 
     def cancel(self, upload: Upload) -> None:
         """With its release: the number is free."""

@@ -1,9 +1,5 @@
 """A file of a provider's draft in several requests (`releases.publishing.resuming`)."""
 
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-
-from apps.accounts.access.gate import Viewer
 from apps.blobs.store import Staged
 from apps.lib.errors import Conflict, Invalid
 from apps.providers import publishing
@@ -13,12 +9,7 @@ from apps.releases.publishing import drafting, resuming
 from apps.releases.publishing.resuming import Announced
 
 
-@dataclass(frozen=True, slots=True)
-class Uploads:
-    """A publisher's. `modules.uploads` has the same `send` and `cancel`."""
-
-    viewer: Viewer
-
+class Uploads(resuming.Uploads):
     def start(self, *, release: Release, name: str, announced: Announced) -> Upload:
         """Raises Conflict for a draft of someone else or one that was handed in, and Invalid for a name."""
         publishing.require_publisher(self.viewer, release)
@@ -43,21 +34,6 @@ class Uploads:
         is_there = release.files.filter(name=name, digest=upload.expected).exists()
         return upload if is_there else None
 
-    def send(
-        self,
-        upload: Upload,
-        start: int,
-        chunks: Iterable[bytes] | resuming.Incoming,
-        *,
-        verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
-    ) -> None:
-        """See `resuming.send`. With the last byte the draft has the file, in place of one of that name."""
-
-        def complete(key: str, staged: Staged) -> str:
-            return drafting.record_file(upload.release, self.viewer, upload.name, key, staged)[2]
-
-        resuming.send(upload, self.viewer, chunks, start=start, complete=complete, verify=verify)
-
-    def cancel(self, upload: Upload) -> None:
-        """The draft stays open."""
-        resuming.cancel(upload)
+    def complete(self, upload: Upload, key: str, staged: Staged) -> str:
+        """The draft has the file, in place of one of that name."""
+        return drafting.record_file(upload.release, self.viewer, upload.name, key, staged)[2]

@@ -35,8 +35,7 @@ CONTINUING = _VERSION | {
     460: "The body differs from its Upload-Checksum.",
 }
 
-Uploads = modules.Uploads | providers.Uploads
-_UPLOADS: dict[Kind, type[Uploads]] = {Kind.MODULE: modules.Uploads, Kind.PROVIDER: providers.Uploads}
+_UPLOADS: dict[Kind, type[resuming.Uploads]] = {Kind.MODULE: modules.Uploads, Kind.PROVIDER: providers.Uploads}
 
 
 class Upload(Shape):
@@ -184,7 +183,7 @@ class UploadView(TusView):
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
     @property
-    def uploads(self) -> Uploads:
+    def uploads(self) -> resuming.Uploads:
         return _UPLOADS[Kind(self.upload.release.kind)](self.viewer)
 
     @cached_property

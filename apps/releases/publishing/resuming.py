@@ -39,10 +39,6 @@ PART_SECONDS = 10.0
 MAX_UPLOADS = drafting.MAX_FILES
 BATCH_SIZE = 500
 
-# Gives the whole, staged under a key, to the release in the caller's transaction. Returns a staging key that is no
-# longer needed, or the empty string.
-Complete = Callable[[str, store.Staged], str]
-
 
 class WrongOffset(Conflict):
     """`offset` is where the next byte goes."""
@@ -136,43 +132,59 @@ def of_file(release: Release, viewer: Viewer, name: str) -> Upload | None:
         return None
 
 
-def send(
-    upload: Upload,
-    viewer: Viewer,
-    chunks: "Iterable[bytes] | Incoming",
-    *,
-    start: int,
-    complete: Complete,
-    verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
-) -> None:
-    """Take bytes from `start` on; the last one finishes the upload. A broken line keeps what has arrived.
+class Uploads(ABC):
+    """Those of a publisher; each kind of release starts them in its own way."""
 
-    `verify` passes the bytes of this request on and raises at their end if they are wrong: then none of them is kept,
-    and none of a broken request. Raises WrongOffset, AlreadySending, NotFound, TooLarge beyond the length,
-    DigestMismatch, which ends the upload, what the gate raises, and what `complete` raises.
-    """
-    if upload.finished_at is not None:
-        if start != upload.length:
-            raise WrongOffset(upload.length)
-        return
-    with _as_refusals():
-        lease = chunked.take_lease(upload, start)
-        incoming: Incoming
-        if isinstance(chunks, Incoming):
-            incoming = chunks
-        else:
-            incoming = _Body(chunks, left=upload.length - upload.size, verify=verify)
-        request = _Request(upload, viewer, lease, incoming, complete)
-        has_lease = True
-        try:
-            has_lease = _take_part(request)
-            while not incoming.is_over:
+    def __init__(self, viewer: Viewer) -> None:
+        self.viewer = viewer
+
+    @abstractmethod
+    def complete(self, upload: Upload, key: str, staged: store.Staged) -> str:
+        """Give the whole, staged under a key, to the release in the caller's transaction.
+
+        Returns a staging key that is no longer needed, or the empty string.
+        """
+
+    def send(
+        self,
+        upload: Upload,
+        start: int,
+        chunks: "Iterable[bytes] | Incoming",
+        *,
+        verify: Callable[[Iterable[bytes]], Iterator[bytes]] | None = None,
+    ) -> None:
+        """Take bytes from `start` on; the last one finishes the upload. A broken line keeps what has arrived.
+
+        `verify` passes the bytes of this request on and raises at their end if they are wrong: then none of them is
+        kept, and none of a broken request. Raises WrongOffset, AlreadySending, NotFound, TooLarge beyond the length,
+        DigestMismatch, which ends the upload, what the gate raises, and what `complete` raises.
+        """
+        if upload.finished_at is not None:
+            if start != upload.length:
+                raise WrongOffset(upload.length)
+            return
+        with _as_refusals():
+            lease = chunked.take_lease(upload, start)
+            incoming: Incoming
+            if isinstance(chunks, Incoming):
+                incoming = chunks
+            else:
+                incoming = _Body(chunks, left=upload.length - upload.size, verify=verify)
+            request = _Request(upload, self, lease, incoming)
+            has_lease = True
+            try:
                 has_lease = _take_part(request)
-        finally:
-            if has_lease:
-                chunked.give_back(upload, lease)
-    if incoming.broke is not None and upload.finished_at is None:
-        raise incoming.broke
+                while not incoming.is_over:
+                    has_lease = _take_part(request)
+            finally:
+                if has_lease:
+                    chunked.give_back(upload, lease)
+        if incoming.broke is not None and upload.finished_at is None:
+            raise incoming.broke
+
+    def cancel(self, upload: Upload) -> None:
+        """Drop an upload and its bytes. The release stays as it is."""
+        cancel(upload)
 
 
 def cancel(upload: Upload) -> None:
@@ -249,10 +261,13 @@ class _Body(Incoming):
 @dataclass(frozen=True, slots=True)
 class _Request:
     upload: Upload
-    viewer: Viewer
+    uploads: Uploads
     lease: uuid.UUID
     incoming: Incoming
-    complete: Complete
+
+    @property
+    def viewer(self) -> Viewer:
+        return self.uploads.viewer
 
     def refusal(self) -> RegistryError | None:
         release = self.upload.release
@@ -310,7 +325,7 @@ def _finish(request: _Request, last: str, staged: store.Staged) -> None:
             if refused is None:
                 chunked.take(upload, request.lease, upload.length - upload.size, finished_at=now, expected=whole.digest)
                 upload.parts.all().delete()
-                superfluous = request.complete(key, whole)
+                superfluous = request.uploads.complete(upload, key, whole)
                 recording.contributed(upload.release, request.viewer)
                 may_be_taken = True
         if refused is not None:
