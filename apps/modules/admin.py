@@ -14,7 +14,6 @@ from apps.accounts.admin.filters import in_namespace
 from apps.admin_base import (
     Act,
     Column,
-    ReadOnlyAdmin,
     badge,
     count_of,
     digest_prefix,
@@ -29,11 +28,17 @@ from apps.modules import reinspection
 from apps.modules.lifecycle import ACTIONS
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.admin import standing_badge, stored_now
-from apps.releases.admin_versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin, first_of
+from apps.releases.admin_versions import (
+    NamedAdmin,
+    PublisherFilter,
+    QuarantineFilter,
+    VerifiedFilter,
+    VersionAdmin,
+    first_of,
+)
 from apps.releases.models import Kind, SearchDoc
 
 FILES_SHOWN = 200
-VERSIONS_SHOWN = 20
 
 
 OutdatedFilter = one_of(
@@ -86,8 +91,6 @@ class ModuleVersionAdmin(VersionAdmin):
         OutdatedFilter,
     )
     list_select_related = ("module__namespace", "release__namespace", "release__created_by")
-    date_hierarchy = "release__published_at"
-    indexed_orders = ("release__published_at",)
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
         ("title", "standing", "is_prerelease"),
@@ -173,12 +176,9 @@ class ModuleVersionAdmin(VersionAdmin):
 
 
 @admin.register(Module)
-class ModuleAdmin(ReadOnlyAdmin[Module]):
+class ModuleAdmin(NamedAdmin):
     change_list_template = "admin/artefacts.html"
     list_display = ("title", "latest", "versions", "downloads", "created_at", "page")
-    list_filter = ("namespace__visibility", in_namespace())
-    list_select_related = ("namespace",)
-    indexed_orders = ("created_at",)
     search_help_text = "An address (acme/vpc/aws), its beginning, or one of its names."
     fields = (
         ("namespace", "name", "system"),
@@ -188,6 +188,11 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         "newest",
     )
     readonly_fields = ("latest", "downloads", "newest")
+    version_columns = {
+        "State": lambda row: badge(row.release.state),
+        "Lifecycle": lambda row: standing_badge(row.release),
+        "Size": lambda row: size(row.release.size),
+    }
     csv_columns = (
         "namespace__name",
         "name",
@@ -204,7 +209,8 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         docs = SearchDoc.objects.filter(kind=Kind.MODULE, namespace=OuterRef("namespace"), name=path_name)
         columns = {"latest": Subquery(docs.values("version")), "downloads": Subquery(docs.values("downloads"))}
         versions = ModuleVersion.objects.filter(module=OuterRef("pk"))
-        return super().get_queryset(request).annotate(version_count=count_of(versions, "module"), **columns)
+        rows: QuerySet[Module] = super().get_queryset(request)
+        return rows.annotate(version_count=count_of(versions, "module"), **columns)
 
     def search_condition(self, word: str) -> Q:
         namespace, _, rest = word.partition("/")
@@ -218,36 +224,7 @@ class ModuleAdmin(ReadOnlyAdmin[Module]):
         return reverse("portal:module", args=[module.namespace.name, module.name, module.system])
 
     title = Column("module", str, order="namespace__name")
-    latest = Column("latest", lambda module: module.latest or "-", order="latest")
-    versions = Column("versions", "version_count", order="version_count")
     downloads = Column("downloads", lambda module: int(module.downloads or 0), order="downloads")
 
-    @admin.display(description="versions")
-    def newest(self, module: Any) -> str:
-        """The newest versions as a separate table: an inline would load every version to show twenty."""
-        rows = ModuleVersion.objects.filter(module=module).newest_first().without_texts()
-        shown = rows.select_related("release")[:VERSIONS_SHOWN]
-        lines = format_html_join(
-            "",
-            '<tr><td><a href="{}">{}</a></td><td>{}</td><td>{}</td><td>{}</td></tr>',
-            (
-                (
-                    reverse("admin:modules_moduleversion_change", args=[row.pk]),
-                    row.release.version,
-                    badge(row.release.state),
-                    standing_badge(row.release),
-                    size(row.release.size),
-                )
-                for row in shown
-            ),
-        )
-        every = reverse("admin:modules_moduleversion_changelist")
-        return format_html(
-            "<table><thead><tr><th scope=col>Version</th><th scope=col>State</th><th scope=col>Lifecycle</th>"
-            "<th scope=col>Size</th></tr></thead><tbody>{}</tbody></table>"
-            '<p><a href="{}?q={}">All {} versions</a></p>',
-            lines,
-            every,
-            str(module),
-            module.version_count,
-        )
+    def newest_versions(self, named: Any) -> QuerySet[ModuleVersion]:
+        return ModuleVersion.objects.filter(module=named).newest_first().without_texts().select_related("release")

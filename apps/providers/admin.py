@@ -30,9 +30,7 @@ from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.providers.signatures import resigning
 from apps.releases.admin import standing_badge
-from apps.releases.admin_versions import PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
-
-VERSIONS_SHOWN = 20
+from apps.releases.admin_versions import NamedAdmin, PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
 
 
 @admin.register(ProviderVersion)
@@ -51,8 +49,6 @@ class ProviderVersionAdmin(VersionAdmin):
         VerifiedFilter,
     )
     list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
-    date_hierarchy = "release__published_at"
-    indexed_orders = ("release__published_at",)
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
         "signature."
@@ -145,22 +141,25 @@ class ProviderVersionAdmin(VersionAdmin):
 
 
 @admin.register(Provider)
-class ProviderAdmin(ReadOnlyAdmin[Provider]):
+class ProviderAdmin(NamedAdmin):
     change_list_template = "admin/provider_artefacts.html"
     list_display = ("title", "latest", "versions", "created_at", "page")
-    list_filter = ("namespace__visibility", in_namespace())
-    list_select_related = ("namespace",)
-    indexed_orders = ("created_at",)
     search_help_text = "An address (acme/cloud), its beginning, or one of its names."
     fields = (("namespace", "type"), "description", "source_url", "notice", ("latest", "created_at"), "newest")
     readonly_fields = ("latest", "newest")
+    version_columns = {
+        "Lifecycle": lambda row: standing_badge(row.release),
+        "Signing": lambda row: row.get_signing_display(),
+        "Key": lambda row: row.key,
+    }
     csv_columns = ("namespace__name", "type", "latest", "description", "source_url", "notice", "created_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Provider]:
         versions = ProviderVersion.objects.filter(provider=OuterRef("pk"))
         listed = versions.listed().order_by("is_prerelease", "-release__sort_key", "-pk")
         latest = Subquery(listed.values("release__version")[:1])
-        return super().get_queryset(request).annotate(version_count=count_of(versions, "provider"), latest=latest)
+        rows: QuerySet[Provider] = super().get_queryset(request)
+        return rows.annotate(version_count=count_of(versions, "provider"), latest=latest)
 
     def search_condition(self, word: str) -> Q:
         if by_address := address_condition(word, "namespace__name", "type"):
@@ -171,20 +170,9 @@ class ProviderAdmin(ReadOnlyAdmin[Provider]):
         return reverse("portal:provider", args=[provider.namespace.name, provider.type])
 
     title = Column("provider", str, order="namespace__name")
-    latest = Column("latest", lambda provider: provider.latest or "-", order="latest")
-    versions = Column("versions", "version_count", order="version_count")
 
-    @admin.display(description="versions")
-    def newest(self, provider: Any) -> str:
-        """The newest versions as a separate table: an inline would load every version to show twenty."""
-        shown = ProviderVersion.objects.filter(provider=provider).newest_first().select_related("release", "key")
-        lines = []
-        for row in shown[:VERSIONS_SHOWN]:
-            page = link(reverse("admin:providers_providerversion_change", args=[row.pk]), row.release.version)
-            lines.append([page, standing_badge(row.release), row.get_signing_display(), row.key])
-        listed = reverse("admin:providers_providerversion_changelist", query={"q": str(provider)})
-        every = link(listed, f"All {provider.version_count} versions")
-        return format_html("{}<p>{}</p>", table(["Version", "Lifecycle", "Signing", "Key"], lines), every)
+    def newest_versions(self, named: Any) -> QuerySet[ProviderVersion]:
+        return ProviderVersion.objects.filter(provider=named).newest_first().select_related("release", "key")
 
 
 @admin.register(Package)

@@ -1,5 +1,6 @@
 """Shared by the admin pages of module and provider versions: lifecycle actions, and facts about the release."""
 
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,8 +11,8 @@ from django.urls import reverse
 from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
-from apps.accounts.admin.filters import by_person
-from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, moment, one_of, row_link
+from apps.accounts.admin.filters import by_person, in_namespace
+from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, link, moment, one_of, row_link, table
 from apps.admin_base.base import ACTION_ROWS
 from apps.releases.admin import in_quarantine, standing_badge
 from apps.releases.lifecycle import actions as permissions
@@ -21,6 +22,7 @@ from apps.releases.lifecycle.verification import Outcome
 
 PublisherFilter = by_person("release__created_by__username", "publisher")
 QuarantineFilter = in_quarantine("release__quarantined_at")
+VERSIONS_SHOWN = 20
 UNSOUND = [str(outcome) for outcome in Outcome if outcome is not Outcome.SOUND]
 VerifiedFilter = one_of(
     "stored bytes",
@@ -83,9 +85,39 @@ def _verify(admin: "VersionAdmin", request: HttpRequest, queryset: QuerySet[Any]
     admin.apply_verb(request, queryset, do, done="Queued")
 
 
+class NamedAdmin(ReadOnlyAdmin[Any]):
+    """Modules or providers, each with its newest versions."""
+
+    list_filter = ("namespace__visibility", in_namespace())
+    list_select_related = ("namespace",)
+    indexed_orders = ("created_at",)
+    version_columns: Mapping[str, Callable[[Any], object]]  # by their titles
+
+    latest = Column("latest", lambda row: row.latest or "-", order="latest")
+    versions = Column("versions", "version_count", order="version_count")
+
+    def newest_versions(self, named: Any) -> QuerySet[Any]:
+        raise NotImplementedError
+
+    @admin.display(description="versions")
+    def newest(self, named: Any) -> str:
+        """The newest versions as a separate table: an inline would load every version to show twenty."""
+        rows = self.newest_versions(named)
+        pages = f"admin:{self.opts.app_label}_{rows.model.__name__.lower()}"
+        lines = []
+        for row in rows[:VERSIONS_SHOWN]:
+            page = link(reverse(f"{pages}_change", args=[row.pk]), row.release.version)
+            lines.append([page, *(column(row) for column in self.version_columns.values())])
+        listed = reverse(f"{pages}_changelist", query={"q": str(named)})
+        shown = table(["Version", *self.version_columns], lines)
+        return format_html("{}<p>{}</p>", shown, link(listed, f"All {named.version_count} versions"))
+
+
 class VersionAdmin(ReadOnlyAdmin[Any]):
     """Published versions, read-only (D5). Actions that need a reason lead to the portal's pages."""
 
+    date_hierarchy = "release__published_at"
+    indexed_orders = ("release__published_at",)
     lifecycle: VersionActions[Any]
     acts = {
         "deprecate": _reasoned("deprecate", permissions.DEPRECATE),
