@@ -28,6 +28,7 @@ from apps.modules.catalogue.documents import details_document, summary_document,
 from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
+from apps.releases.catalogue.reading import listed_numbers
 
 LIMIT = 15
 MAX_LIMIT = 100
@@ -167,7 +168,7 @@ class LatestDownload(ProtocolView):
 
 
 def _details(view: ProtocolView, version: ModuleVersion) -> dict[str, Any]:
-    listed = browsing.listed_numbers(version)
+    listed = listed_numbers(version.module)
     view.ready_until = listed.next_at
     numbers = [number for number, _ in listed.rows]
     return details_document(version, versions=numbers, systems=browsing.siblings(version))

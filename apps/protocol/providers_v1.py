@@ -24,6 +24,7 @@ from apps.providers import reading
 from apps.providers.documents import details_document, download_document, versions_document
 from apps.providers.models import ProviderVersion
 from apps.releases.catalogue.download_figures import downloads_of_name
+from apps.releases.catalogue.reading import listed_numbers
 from apps.releases.models import Kind
 
 
@@ -82,7 +83,7 @@ class Exact(ReadyInNamespace, ProtocolView):
 def _details(view: ProtocolView, version: ProviderVersion) -> dict[str, Any]:
     provider = version.provider
     downloads = downloads_of_name(kind=Kind.PROVIDER, namespace=provider.namespace, name=provider.type)
-    listed = reading.listed_numbers(provider)
+    listed = listed_numbers(provider)
     view.ready_until = listed.next_at
     return details_document(version, versions=[number for number, _ in listed.rows], downloads=downloads)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from operator import itemgetter
 from typing import Any, NamedTuple
 
 from django.conf import settings
@@ -20,7 +19,7 @@ from django.db.models import (
 )
 from django.utils import timezone
 
-from apps.accounts.access import gate, operators
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.compiled_queries import CompiledQuery, Slot
@@ -35,7 +34,7 @@ from apps.providers.models import (
     ProviderVersion,
     ProviderVersionQuerySet,
 )
-from apps.releases.catalogue.reading import no_version, sort_key_of
+from apps.releases.catalogue.reading import latest_of, no_version, sort_key_of, with_people
 from apps.releases.cooldown import Shown, require_visible, shown
 from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 from apps.signing.models import SigningKey
@@ -166,15 +165,8 @@ def version_of(viewer: Viewer, provider: Provider, version: str, *, even_quarant
     """Return the version like `version_for`, of a provider that the gate let the viewer see."""
     address = provider.address
     rows = ProviderVersion.objects.filter(provider=provider, release__sort_key=sort_key_of(address, version))
-    if not (even_quarantined and operators.is_operator(viewer)):
-        rows = rows.published()
-    people = ("created_by", "lifecycle_by", "quarantined_by")
-    related = ("key", "provider__namespace", "release__namespace", *(f"release__{one}" for one in people))
-    version_row = (
-        rows.select_related(*related)
-        .prefetch_related(Prefetch("packages", Package.objects.order_by("os", "arch")))
-        .first()
-    )
+    rows = with_people(rows, viewer, even_quarantined=even_quarantined).select_related("key", "provider__namespace")
+    version_row = rows.prefetch_related(Prefetch("packages", Package.objects.order_by("os", "arch"))).first()
     if version_row is None:
         raise no_version(address, version, coordinate_of(address, version))
     return version_row
@@ -200,13 +192,6 @@ def latest_version(viewer: Viewer, address: ProviderAddress) -> ProviderVersion:
     rows = ProviderVersion.objects.listed().filter(provider=provider).default_first()
     version = rows.select_related("provider__namespace", "release__namespace").first()
     return existing(version, f"There is no provider {address.type} with a listed version in {address.namespace}.")
-
-
-def listed_numbers(provider: Provider) -> Shown[tuple[str, datetime | None]]:
-    """The provider's listed versions, lowest first, as the public registries order them; each with its `visible_at`."""
-    rows = ProviderVersion.objects.unyanked().filter(provider=provider)
-    numbers = rows.newest_first().reverse().values_list("release__version", "release__visible_at")
-    return shown(numbers, itemgetter(1))
 
 
 def package_for(viewer: Viewer, address: ProviderAddress, version: str, os: str, arch: str) -> Package:
@@ -290,11 +275,7 @@ def latest_release(viewer: Viewer, address: ProviderAddress, version: str) -> Re
     """The newest release of an exact version in any state, for scripts that poll their draft (D24)."""
     # With the name: a token that publishes only this provider may see more than a reader.
     _, role = _namespace_and_role(viewer, address)
-    rows = Release.objects.filter(coordinate_of(address, version))
-    if role == Role.READER:
-        rows = rows.published() | rows.removed()
-    release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
-    return existing(release, f"There is no version {version} of {address}.")
+    return latest_of(coordinate_of(address, version), role, f"There is no version {version} of {address}.")
 
 
 def draft_for(viewer: Viewer, address: ProviderAddress, version: str) -> Release:

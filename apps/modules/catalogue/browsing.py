@@ -4,8 +4,6 @@ Yanked and quarantined versions appear only if requested exactly.
 """
 
 from collections.abc import Mapping
-from datetime import datetime
-from operator import itemgetter
 
 from django.db.models import F, QuerySet
 
@@ -16,7 +14,6 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import existing
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import search
-from apps.releases.cooldown import Shown, shown
 from apps.releases.models import Kind, SearchDoc, visible_now
 
 
@@ -45,13 +42,6 @@ def latest_version(viewer: Viewer, address: ModuleAddress) -> ModuleVersion:
     )
     version = rows.default_first().select_related("release__namespace", "module__namespace").first()
     return existing(version, f"There is no module {address.path_name} with a listed version in {namespace.name}.")
-
-
-def listed_numbers(version: ModuleVersion) -> Shown[tuple[str, datetime | None]]:
-    """The module's listed versions, lowest first, as the public registries order them; each with its `visible_at`."""
-    rows = ModuleVersion.objects.unyanked().filter(module=version.module_id)
-    numbers = rows.newest_first().reverse().values_list("release__version", "release__visible_at")
-    return shown(numbers, itemgetter(1))
 
 
 def siblings(version: ModuleVersion) -> dict[str, int]:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from django.db.models import BigIntegerField, BinaryField, CharField, Q
 
-from apps.accounts.access import gate, operators
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.jobs.compiled_queries import CompiledQuery, Slot
@@ -14,7 +14,7 @@ from apps.lib.addresses import ModuleAddress, canonical
 from apps.lib.errors import Misspelled, NotFound, existing
 from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue import nearest
-from apps.releases.catalogue.reading import no_version, sort_key_of
+from apps.releases.catalogue.reading import latest_of, no_version, sort_key_of, with_people
 from apps.releases.cooldown import require_visible, shown
 from apps.releases.models import Kind, Release, SearchDoc
 
@@ -100,11 +100,8 @@ def version_of(
     rows = ModuleVersion.objects.filter(module=module, release__sort_key=sort_key_of(address, version))
     if not with_markdown:
         rows = rows.for_pages()
-    if not (even_quarantined and operators.is_operator(viewer)):
-        rows = rows.published()
-    people = ("created_by", "lifecycle_by", "quarantined_by")
-    versions = rows.select_related("release__namespace", *(f"release__{one}" for one in people), "module__namespace")
-    module_version = versions.first()
+    rows = with_people(rows, viewer, even_quarantined=even_quarantined)
+    module_version = rows.select_related("module__namespace").first()
     if module_version is None:
         raise no_version(address, version, coordinate_of(address, version))
     return module_version
@@ -152,13 +149,8 @@ def latest_release(viewer: Viewer, address: ModuleAddress, version: str) -> Rele
     """The newest release of an exact version in any state, for scripts that poll their upload (D24)."""
     # With the name: a token that publishes only this module may see more than a reader.
     namespace, role = gate.namespace_and_role(viewer, address.namespace, only_name=address.path_name)
-    rows = Release.objects.filter(
-        kind="module", namespace=namespace, name=address.path_name, sort_key=versions.sort_key(version)
-    )
-    if role == Role.READER:
-        rows = rows.published() | rows.removed()
-    release = rows.select_related("namespace", "lifecycle_by").order_by("-pk").first()
-    return existing(release, f"There is no version {version} of {address}.")
+    same = Q(kind=Kind.MODULE, namespace=namespace, name=address.path_name, sort_key=versions.sort_key(version))
+    return latest_of(same, role, f"There is no version {version} of {address}.")
 
 
 def coordinate_of(address: ModuleAddress, version: str) -> Q:

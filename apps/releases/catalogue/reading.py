@@ -4,20 +4,24 @@ import uuid
 from collections import Counter
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from operator import itemgetter
+from typing import Any, TypeVar
 
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
-from apps.accounts.access import gate
+from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
-from apps.lib.errors import CredentialsRequired, Invalid, NotFound
+from apps.lib.errors import CredentialsRequired, Invalid, NotFound, existing
+from apps.releases.cooldown import Shown, shown
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet, State
 from apps.releases.publishing import approving
+from apps.releases.version_rows import VersionQuerySet
 
+Rows = TypeVar("Rows", bound=VersionQuerySet[Any])
 HELD, AWAITING, RUNNING, REFUSED, PUBLISHED = "held", "awaiting-approval", "running", "refused", "published"
 REFUSED_LATELY = timedelta(days=14)
 GROUPS: Mapping[str, tuple[State, ...]] = {
@@ -69,6 +73,30 @@ def no_version(address: ModuleAddress | ProviderAddress, version: str, coordinat
     if tombstone is not None:
         return NotFound(tombstone.removal, hint="The versions page lists all versions.")
     return NotFound(f"There is no version {version} of {address}.")
+
+
+def latest_of(coordinate: Q, role: Role, what: str) -> Release:
+    """The newest release of an exact version in any state, for scripts that poll theirs (D24). Raises NotFound."""
+    rows = Release.objects.filter(coordinate)
+    if role == Role.READER:
+        rows = rows.published() | rows.removed()
+    return existing(rows.select_related("namespace", "lifecycle_by").order_by("-pk").first(), what)
+
+
+def with_people(rows: Rows, viewer: Viewer, *, even_quarantined: bool) -> Rows:
+    """The versions that the viewer may read, with who acted on them; quarantined ones for staff only."""
+    if not (even_quarantined and operators.is_operator(viewer)):
+        rows = rows.published()
+    people = ("created_by", "lifecycle_by", "quarantined_by")
+    return rows.select_related("release__namespace", *(f"release__{one}" for one in people))
+
+
+def listed_numbers(parent: Any) -> Shown[tuple[str, datetime | None]]:
+    """The listed versions of a module or provider, lowest first, as the public registries order them; each with its
+    `visible_at`.
+    """
+    rows = parent.versions.unyanked().newest_first().reverse()
+    return shown(rows.values_list("release__version", "release__visible_at"), itemgetter(1))
 
 
 def advice_of(release: Release) -> str:
