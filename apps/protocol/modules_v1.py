@@ -23,7 +23,7 @@ from apps.accounts.models import Visibility
 from apps.http.views import ReadyInNamespace, SameForReaders
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
-from apps.modules.catalogue import browsing, reading
+from apps.modules.catalogue import reading
 from apps.modules.catalogue.documents import details_document, summary_document, versions_document
 from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
@@ -115,7 +115,7 @@ class Modules(ReadyInNamespace, ProtocolView):
     """Every visible module, by address."""
 
     def get(self, request: Request) -> Response:
-        docs = browsing.listed_modules(self.viewer, filters=_filters(request, system="provider"))
+        docs = reading.listed_modules(self.viewer, filters=_filters(request, system="provider"))
         return Response(list_document(request, docs))
 
 
@@ -124,13 +124,13 @@ class Search(ReadyInNamespace, ProtocolView):
 
     def get(self, request: Request) -> Response:
         filters = _filters(request, system="provider", namespace="namespace")
-        docs = browsing.listed_modules(self.viewer, query=request.GET.get("q", "")[:200], filters=filters)
+        docs = reading.listed_modules(self.viewer, query=request.GET.get("q", "")[:200], filters=filters)
         return Response(list_document(request, docs))
 
 
 class InNamespace(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str) -> Response:
-        docs = browsing.modules_in(self.viewer, namespace, filters=_filters(request, system="provider"))
+        docs = reading.modules_in(self.viewer, namespace, filters=_filters(request, system="provider"))
         return Response(list_document(request, docs))
 
 
@@ -138,7 +138,7 @@ class Systems(ReadyInNamespace, ProtocolView):
     """The latest version of a module in each of its systems."""
 
     def get(self, request: Request, namespace: str, name: str) -> Response:
-        document = list_document(request, browsing.systems_of(self.viewer, namespace, name))
+        document = list_document(request, reading.systems_of(self.viewer, namespace, name))
         if not document["modules"] and not document["meta"]["current_offset"]:
             raise NotFound(f"There is no module {name} in {namespace}.")
         return Response(document)
@@ -146,7 +146,7 @@ class Systems(ReadyInNamespace, ProtocolView):
 
 class Latest(ReadyInNamespace, ProtocolView):
     def get(self, request: Request, namespace: str, name: str, system: str) -> Response:  # noqa: ARG002
-        latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))
+        latest = reading.latest_version(self.viewer, ModuleAddress(namespace, name, system))
         return Response(_details(self, latest))
 
 
@@ -162,7 +162,7 @@ class LatestDownload(ProtocolView):
     """Redirect to the download of the latest version; temporary, as the latest version changes."""
 
     def get(self, request: Request, namespace: str, name: str, system: str) -> HttpResponse:  # noqa: ARG002
-        latest = browsing.latest_version(self.viewer, ModuleAddress(namespace, name, system))
+        latest = reading.latest_version(self.viewer, ModuleAddress(namespace, name, system))
         url = reverse("protocol:module-download", args=[namespace, name, system, latest.release.version])
         return HttpResponseRedirect(url, content_type="application/json")
 
@@ -171,7 +171,7 @@ def _details(view: ProtocolView, version: ModuleVersion) -> dict[str, Any]:
     listed = listed_numbers(version.module)
     view.ready_until = listed.next_at
     numbers = [number for number, _ in listed.rows]
-    return details_document(version, versions=numbers, systems=browsing.siblings(version))
+    return details_document(version, versions=numbers, systems=reading.siblings(version))
 
 
 _MODULE = "v1/modules/<segment:namespace>/<segment:name>/<segment:system>"
