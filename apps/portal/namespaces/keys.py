@@ -247,8 +247,8 @@ def key_end(request: HttpRequest, namespace: str, fingerprint: str, *, act: str)
             messages.success(request, DONE[act].format(key.key_id))
             return see_other("key", row.name, key.fingerprint)
     versions = signed_by(key)
-    context = {"namespace": row, "key": key, "versions": versions[:SHOWN], "count": versions.count()}
-    return form_page(request, f"portal/keys/{act}.html", form, **context)
+    context = {"namespace": row, "key": key, "act": act, "versions": versions[:SHOWN], "count": versions.count()}
+    return form_page(request, "portal/keys/end.html", form, **context)
 
 
 _KEYS = "namespaces/<str:namespace>/keys"
