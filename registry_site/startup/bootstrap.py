@@ -212,7 +212,6 @@ def _related_models_rendered_once() -> Iterator[None]:
     concerns no other model.
     """
     add_model = ProjectState.add_model
-    append_option = ProjectState._append_option  # type: ignore[attr-defined]  # the stubs know what is public
 
     def add_alone(self: ProjectState, model_state: ModelState) -> None:
         rendered = self.__dict__.pop("apps", None)
@@ -221,22 +220,31 @@ def _related_models_rendered_once() -> Iterator[None]:
             self.__dict__["apps"] = rendered
             rendered.render_multiple([model_state])
 
-    def append_in_place(self: ProjectState, app_label: str, model_name: str, option_name: str, obj: Any) -> None:
-        rendered = self.__dict__.pop("apps", None)
-        append_option(self, app_label, model_name, option_name, obj)
-        if rendered is not None:
-            self.__dict__["apps"] = rendered
-            options = rendered.get_model(app_label, model_name)._meta
-            setattr(options, option_name, [*getattr(options, option_name), obj])
-            vars(options).pop("total_unique_constraints", None)
+    def in_place(add: Callable[..., None], option: str) -> Callable[..., None]:
+        def added(self: ProjectState, app_label: str, model_name: str, added: Any) -> None:
+            rendered = self.__dict__.pop("apps", None)
+            add(self, app_label, model_name, added)
+            if rendered is not None:
+                self.__dict__["apps"] = rendered
+                options = rendered.get_model(app_label, model_name)._meta  # noqa: SLF001  # Django documents it
+                setattr(options, option, [*getattr(options, option), added])
+                vars(options).pop("total_unique_constraints", None)
 
-    ProjectState.add_model = add_alone  # type: ignore[method-assign]  # for the time of the migration
-    ProjectState._append_option = append_in_place  # type: ignore[attr-defined]
+        return added
+
+    replaced = {
+        "add_model": add_alone,
+        "add_index": in_place(ProjectState.add_index, "indexes"),
+        "add_constraint": in_place(ProjectState.add_constraint, "constraints"),
+    }
+    kept = {name: vars(ProjectState)[name] for name in replaced}
+    for name, function in replaced.items():
+        setattr(ProjectState, name, function)
     try:
         yield
     finally:
-        ProjectState.add_model = add_model  # type: ignore[method-assign]  # for the time of the migration
-        ProjectState._append_option = append_option  # type: ignore[attr-defined]
+        for name, function in kept.items():
+            setattr(ProjectState, name, function)
 
 
 def _limit_time() -> None:
