@@ -1,7 +1,6 @@
 """`make schema`: write static/api/openapi.json, OpenAPI 3.1, from the operations beside the views of apps/api."""
 
 import json
-import re
 import sys
 import tomllib
 from http import HTTPStatus
@@ -10,7 +9,6 @@ from typing import Any
 
 import django
 from django.conf import settings
-from django.urls import resolve
 from drf_spectacular.drainage import GENERATOR_STATS
 from drf_spectacular.generators import EndpointEnumerator, SchemaGenerator
 from drf_spectacular.openapi import AutoSchema
@@ -19,10 +17,12 @@ from drf_spectacular.settings import patched_settings
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, PolymorphicProxySerializer
 
+from apps.http import api_document
 from apps.lib.settings_values.rates import variable_of
+from tests import rooms
 
 PREFIX = "/api/v1"
-EXAMPLES = Path(__file__).with_name("examples.json")
+EXAMPLES = Path(__file__).with_name("examples.json")  # of the core; those of a room lie in its tests
 DESCRIPTION = (
     "Publish and manage what this registry serves.\n\n"
     "**Sign in.** Send an API token as `Authorization: Bearer <token>`. Reads of public namespaces need none.\n\n"
@@ -75,8 +75,7 @@ class Operations(AutoSchema):
         return view.operation_of(self.method)
 
     def get_operation_id(self) -> str:
-        name = resolve(re.sub(r"{\w+}", "0", self.path)).url_name or ""
-        return f"{self.method.lower()}_{name.replace('-', '_')}"
+        return api_document.operation_id(self.method, self.path)
 
     def get_summary(self) -> str:
         return str(self._operation.summary)
@@ -192,9 +191,9 @@ def document() -> dict[str, Any]:
 
 def _add_examples(made: dict[str, Any]) -> None:
     """Those that tests/house/test_examples.py has sent."""
-    examples = json.loads(EXAMPLES.read_text())
+    sent = examples()
     for operation in (one for methods in made["paths"].values() for one in methods.values()):
-        example = examples.get(operation["operationId"], {"path": {}})
+        example = sent.get(operation["operationId"], {"path": {}})
         values = example["path"] | example.get("query", {})
         for parameter in operation.get("parameters", []):
             if parameter["name"] in values:
@@ -206,8 +205,36 @@ def _add_examples(made: dict[str, Any]) -> None:
                 content["examples"] = {"sent": {"value": example[name]}}
 
 
+def examples() -> dict[str, Any]:
+    return {name: one for file in (EXAMPLES, *rooms.files(EXAMPLES.name)) for name, one in _read(file).items()}
+
+
+def record(sent: dict[str, Any]) -> None:
+    """Write each example where the row of its route lies."""
+    rest = dict(sent)
+    for policy in rooms.files("policy.toml"):
+        routes = tomllib.loads(policy.read_text())["route"]
+        own = {id_of(name, method) for name, methods in routes.items() for method in methods} & rest.keys()
+        if own:
+            _write(policy.with_name(EXAMPLES.name), {name: rest.pop(name) for name in sent if name in own})
+    _write(EXAMPLES, rest)
+
+
+def id_of(name: str, method: str) -> str:
+    return f"{method.lower()}_{name.removeprefix('api:').replace('-', '_')}"
+
+
+def _read(file: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(file.read_text())
+    return found
+
+
+def _write(file: Path, sent: dict[str, Any]) -> None:
+    file.write_text(api_document.written(sent))
+
+
 def text() -> str:
-    return json.dumps(document(), indent=1, ensure_ascii=False) + "\n"
+    return api_document.written(document())
 
 
 if __name__ == "__main__":

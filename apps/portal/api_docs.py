@@ -16,6 +16,8 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
+from apps.http import api_document
+
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -64,7 +66,7 @@ def api_docs(request: HttpRequest) -> HttpResponse:
 
 @cache
 def _read() -> tuple[dict[str, Any], list[tuple[str, list[Endpoint]]], list[tuple[str, list[Field]]]]:
-    document: dict[str, Any] = json.loads(settings.OPENAPI_FILE.read_text())
+    document = api_document.document()
     groups = [(tag, list(endpoints)) for tag, endpoints in groupby(_endpoints(document), key=lambda one: one.tag)]
     shapes = []
     for name, shape in document["components"]["schemas"].items():

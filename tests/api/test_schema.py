@@ -1,22 +1,22 @@
 """GET /api/v1/schema: OpenAPI 3.1 of all routes. conftest.as_described compares answers with it."""
 
 import html
-import json
 import re
 from pathlib import Path
 
 from django.conf import settings
 
-from tests import openapi
+from apps.http import api_document
+from tests import openapi, rooms
 from tests.house.policy.table import COLUMNS, TABLES, VISIBILITIES
 
-IDS = Path(__file__).with_name("operation_ids.txt")
+IDS = [Path(__file__).with_name("operation_ids.txt"), *rooms.files("operation_ids.txt")]
 WHOLE = {"get_provider_docs"}  # the table of contents of one version
 TOKENS = COLUMNS["token"]
 
 
 def test_the_schema_is_what_the_views_say_and_anybody_reads_it(client, db):
-    assert settings.OPENAPI_FILE.read_text() == openapi.text(), "run `make schema`"
+    assert api_document.text() == openapi.text(), "run `make schema`"
     answer = client.get("/api/v1/schema")
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
     assert answer.json()["openapi"] == "3.1.0"
@@ -28,7 +28,7 @@ def test_each_operation_keeps_its_own_id_and_says_what_it_does():
     ids = [one["operationId"] for one in operations]
 
     assert len(ids) == len(set(ids)) > 50
-    assert set(ids) == set(IDS.read_text().split())
+    assert set(ids) == {line for part in IDS for line in part.read_text().split()}
     assert all(one["summary"] and one["security"] is not None for one in operations)
 
 
@@ -42,7 +42,7 @@ def test_every_route_and_method_of_the_policy_is_described():
 def operations_and_tables():
     """Each operation of the schema with its rows of the policy."""
     tables = {name.removeprefix("api:").replace("-", "_"): table for name, table in TABLES.items()}
-    for methods in json.loads(settings.OPENAPI_FILE.read_text())["paths"].values():
+    for methods in api_document.document()["paths"].values():
         for method, one in methods.items():
             yield one, tables[one["operationId"].partition("_")[2]][method.upper()]
 
@@ -72,7 +72,7 @@ def test_a_change_says_what_a_repeated_call_does():
 
 def test_every_list_is_answered_in_pages():
     """A GET answers one thing, or a page with `next`, whose address has a cursor."""
-    document = json.loads(settings.OPENAPI_FILE.read_text())
+    document = api_document.document()
     shapes = document["components"]["schemas"]
     for methods in document["paths"].values():
         for one in (found for method, found in methods.items() if method == "get"):
@@ -86,7 +86,7 @@ def test_every_list_is_answered_in_pages():
 
 
 def test_the_page_shows_every_operation_every_shape_and_examples_as_commands_with_answers(client, db):
-    document, page = json.loads(settings.OPENAPI_FILE.read_text()), client.get("/api/docs").content.decode()
+    document, page = api_document.document(), client.get("/api/docs").content.decode()
     ids = {one["operationId"] for methods in document["paths"].values() for one in methods.values()}
 
     assert set(re.findall(r'<details class="disclosure" id="(\w+)">', page)) == ids

@@ -1,7 +1,7 @@
 """Each operation of the API has an example that was sent: its request, and what was answered, in the schema.
 
-`make schema` records the requests of tests/house/scenario.py in tests/examples.json (LARDER_RECORD_EXAMPLES). What
-differs from run to run (times, ids, digests, sizes) is recorded as a value of the same shape.
+`make schema` records the requests of tests/house/scenario.py (LARDER_RECORD_EXAMPLES) in the examples.json of tests and
+of the rooms. What differs from run to run (times, ids, digests, sizes) is recorded as a value of the same shape.
 """
 
 import json
@@ -16,7 +16,7 @@ from django.db import transaction
 from django.urls import resolve
 
 from apps.accounts.models import Grant
-from tests import openapi
+from tests import openapi, rooms
 from tests.api import schema
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of, columns_of
@@ -49,10 +49,9 @@ WITHOUT = {
     ("api:provider-signature", "PUT"),
     # It needs an issuer that signs: tests/accounts/identity/trusted sends it.
     ("api:trusted-publishing-token", "POST"),
-    # It needs an ssh server: its room sends it.
-    ("api:repository-host-keys", "POST"),
     # These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
     *((f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")),
+    *(operation for part in rooms.contributed("WITHOUT_EXAMPLE") for operation in part),
 }
 STEADY = [
     (re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[.\d]*(Z|\+00:00)"), "2026-11-20T12:00:00Z"),
@@ -141,7 +140,7 @@ def scene(scene: Any) -> Any:
 @pytest.fixture
 def found(scene, client_of) -> dict[str, Any]:
     return {
-        f"{method.lower()}_{name.removeprefix('api:').replace('-', '_')}": sent(scene, client_of, name, method)
+        openapi.id_of(name, method): sent(scene, client_of, name, method)
         for name in sorted(TABLES)
         if name.startswith("api:")
         for method in TABLES[name]
@@ -151,8 +150,8 @@ def found(scene, client_of) -> dict[str, Any]:
 
 def test_each_example_is_what_was_sent_and_answered(found):
     if RECORD:
-        openapi.EXAMPLES.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-    recorded = json.loads(openapi.EXAMPLES.read_text())
+        openapi.record(found)
+    recorded = openapi.examples()
 
     assert set(found) == set(recorded), "run `make schema`"
     assert {name: found[name] for name in found if found[name] != recorded[name]} == {
@@ -164,7 +163,7 @@ def test_the_schema_shows_them_and_they_have_its_shapes():
     from jsonschema import Draft202012Validator
 
     operations, components = schema.operations(), {"components": schema.document()["components"]}
-    for name, example in json.loads(openapi.EXAMPLES.read_text()).items():
+    for name, example in openapi.examples().items():
         described = operations[name]
         shown = {one["name"]: one.get("example") for one in described.get("parameters", [])}
         assert {key: shown[key] for key in example["path"] | example.get("query", {})} == (

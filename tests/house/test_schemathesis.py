@@ -5,7 +5,6 @@ nobody, an ordinary person and staff send. To look longer, by hand: `LARDER_SCHE
 .venv/bin/pytest tests/house/test_schemathesis.py`; the seed is fixed.
 """
 
-import json
 import os
 import re
 from functools import cache
@@ -14,10 +13,10 @@ from urllib.parse import urlsplit
 
 import pytest
 import requests
-from django.conf import settings
 from django.db import transaction
 from django.urls import resolve
 
+from apps.http import api_document
 from registry_site.server.handler import Utf8Request
 from tests import openapi
 from tests.house import scenario
@@ -30,9 +29,7 @@ WHO = ("nobody", "alice-manage", "olga-manage")
 # The test client sets its own; compressed answers are read by tests/site/server/test_compression.py.
 NOT_SENT = {"Content-Type", "Content-Length", "Accept-Encoding"}
 DESCRIBED = sorted(
-    operation["operationId"]
-    for methods in json.loads(settings.OPENAPI_FILE.read_text())["paths"].values()
-    for operation in methods.values()
+    operation["operationId"] for methods in api_document.document()["paths"].values() for operation in methods.values()
 )
 EVERY = 10
 

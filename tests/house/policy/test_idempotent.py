@@ -1,14 +1,13 @@
 """The calls of the API that say so can be sent again: each is made twice, and the second finds what the first left."""
 
-import json
-
 import pytest
-from django.conf import settings
 from django.db import transaction
 
+from apps.http import api_document
 from tests import rooms
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, cells_of
+from tests.openapi import id_of
 
 pytestmark = [pytest.mark.both, pytest.mark.matrix]
 
@@ -34,9 +33,7 @@ NOTHING_TO_DO = {
 
 def changes():
     """{(route, method): whether it says that it is idempotent}, of all calls that are no reads."""
-    operations = [
-        one for methods in json.loads(settings.OPENAPI_FILE.read_text())["paths"].values() for one in methods.values()
-    ]
+    operations = [one for methods in api_document.document()["paths"].values() for one in methods.values()]
     said = {one["operationId"]: one["x-idempotent"] for one in operations}
     return {
         (name, method): said[id_of(name, method)]
@@ -44,10 +41,6 @@ def changes():
         for method in methods
         if name.startswith("api:") and method != "GET"
     }
-
-
-def id_of(name, method):
-    return f"{method.lower()}_{name.removeprefix('api:').replace('-', '_')}"
 
 
 def who_may(name, method):
