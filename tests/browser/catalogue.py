@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 from urllib.parse import quote
 
 import httpx
@@ -39,11 +40,8 @@ class Shelf:
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     publisher: int = 0
-    git: tuple[int, ...] = ()  # of one with tags, and of drafts
-    mirror: tuple[int, ...] = ()  # a key that waits, and the alarms of other registries
-    lock: str = ""
-    sync: int = 0
     fingerprint: str = ""
+    known: dict[str, Any] = field(default_factory=dict)  # with what the rooms have
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
 
     def publish(self, name: str, version: str, data: bytes, query: str = "") -> None:
@@ -172,8 +170,7 @@ def fill(live: Live) -> Shelf:
     }
     with live.client(shelf.token) as client:
         shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
-    shelf.mirror, shelf.git = tuple(known["mirror"]), tuple(known["git"])
-    shelf.lock, shelf.sync = known["lock"], known["sync"]
+    shelf.known = known
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:
         wait_until_held(client, shelf.held)

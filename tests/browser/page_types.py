@@ -1,8 +1,9 @@
-"""The page types of the portal: for each route its pages, and the routes that are none."""
+"""The page types of the portal: for each route its pages, and the routes that are none. Those of rooms lie there."""
 
 from collections.abc import Callable
 from typing import Any
 
+from tests import rooms
 from tests.browser.catalogue import SPACE, Shelf
 from tests.house.scenario import QUERIES
 
@@ -21,14 +22,12 @@ RECORD = {"kind": "resources", "slug": "record"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
 HOOK = {"namespace": SPACE, "webhook_id": lambda shelf: shelf.webhook[0]}
 SENT = {**HOOK, "delivery_id": lambda shelf: shelf.webhook[1]}
-GIT = {"namespace": SPACE, "repository_id": lambda shelf: shelf.git[0]}
 SITE_HOOK = {"site_webhook_id": lambda shelf: shelf.webhook[2]}
 SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
 MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
 MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
 
-OTHER = {"host": "registry.opentofu.org"}
-RANDOM = {**OTHER, "mirrored_namespace": "hashicorp", "mirrored_type": "random"}
+ROOMS = rooms.modules("page_types")
 
 Filled = Callable[[Shelf], Any]
 Keywords = dict[str, Any]
@@ -98,17 +97,6 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "trusted-publishers": [({"namespace": SPACE}, "")],
     "trusted-publisher-add": [({"namespace": SPACE}, f"?kind={kind}") for kind in ("github", "buildkite", "oidc")],
     "trusted-publisher-delete": [({"namespace": SPACE, "publisher_id": lambda shelf: shelf.publisher}, "")],
-    "git-repositories": [({"namespace": SPACE}, "")],
-    "git-connect": [({"namespace": SPACE}, "")],
-    "git-repository": [(GIT, query) for query in ("", "?verdict=moved", "?q=nothing-is-called-so")],
-    "git-plan": [({**GIT, "repository_id": lambda shelf, at=at: shelf.git[at]}, "") for at in (1, 2, 3)],
-    "git-key": [(GIT, "")],
-    "git-change": [(GIT, "")],
-    "git-credential": [(GIT, "")],
-    "git-host-keys": [(GIT, "")],
-    "git-hook-secret": [(GIT, "")],
-    "git-disconnect": [(GIT, "")],
-    "upstream-policy": [({"host": "registry.example"}, "")],
     "site-webhooks": [({}, "")],
     "site-webhook-add": [({}, "")],
     "site-webhook": [(SITE_HOOK, "")],
@@ -116,25 +104,6 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "site-webhook-secret": [(SITE_HOOK, "")],
     "site-webhook-delete": [(SITE_HOOK, "")],
     "site-webhook-delivery": [(SITE_SENT, "")],
-    "mirror": [({}, "")],
-    "mirror-add": [({}, ""), ({}, "?host=registry.opentofu.org")],
-    "mirror-upstream": [(OTHER, ""), ({"host": "registry.corp.example"}, "")],
-    "mirror-change": [(OTHER, "")],
-    "mirror-remove": [(OTHER, "")],
-    "mirror-providers": [({}, ""), ({}, "?q=nothing-is-called-so")],
-    "mirror-provider": [(RANDOM, "")],
-    "mirror-version": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.7.0")],
-    "mirror-docs": [({**RANDOM, "version": version}, "") for version in ("3.5.1", "3.6.3", "3.7.0")],
-    "mirror-docs-page": [({**RANDOM, "version": "3.5.1", **RECORD}, "")],
-    "lock": [({}, "")],
-    "lock-run": [({"lock_id": lambda shelf: shelf.lock}, "")],
-    "sync": [({}, "")],
-    "sync-run": [({"sync_id": lambda shelf: shelf.sync}, "")],
-    "mirror-alarms": [({}, ""), ({}, "?state=dismissed")],
-    "mirror-alarm": [({"alarm_id": lambda shelf, at=at: shelf.mirror[at]}, "") for at in range(1, 5)],
-    "mirror-key": [({**OTHER, "pin_id": lambda shelf: shelf.mirror[0]}, "")],
-    "mirror-unsigned": [(OTHER, "")],
-    "mirror-unsigned-withdraw": [({**OTHER, "mirrored_namespace": "kreuzwerker"}, "")],
     "keys": [({"namespace": SPACE}, "")],
     "key": [(KEY, "")],
     "key-add": [({"namespace": SPACE}, "")],
@@ -214,6 +183,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-lifecycle": [(V2, ""), ({**ROOT, "version": "1.1.0"}, ""), ({**JAILED, "version": "1.0.0"}, "")],
     "module-purge": [(V2, "")],
     "lifecycle-several": [({"act": "yank", "releases": lambda shelf: shelf.several}, "?next=/modules")],
+    **{route: pages for room in ROOMS for route, pages in getattr(room, "PAGES", {}).items()},
 }
 # What those see who read here and publish nowhere: other pages, or other parts of them.
 READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
@@ -226,18 +196,7 @@ READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
 }
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
-    "lock-file",
-    "sync-confirm",
-    "sync-cancel",
-    "sync-schedule-end",
-    "upstream-exception-add",
-    "upstream-exception-withdraw",
     "mail-address",
-    "git-look",
-    "git-scan",
-    "git-sync",
-    "git-retry",
-    "git-hook-renew",
     "webhook-rotate",
     "webhook-test",
     "webhook-switch",
@@ -270,9 +229,6 @@ NO_PAGES = {
     "sign-on",
     "sign-on-callback",
     "sign-on-logout",
-    "saml-acs",
-    "saml-finish",
-    "saml-metadata",
     "identity-disconnect",
     "break-glass",
     "invitation",
@@ -296,4 +252,5 @@ NO_PAGES = {
     "provider-signature",
     "provider-lifecycle-signature",
     "provider-sums",
+    *(route for room in ROOMS for route in room.NO_PAGES),
 }

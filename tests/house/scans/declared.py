@@ -1,12 +1,10 @@
-"""What is asked of routes besides their own address, and the few scans that are meant."""
+"""What is asked of routes besides their own address, and the few scans that are meant. Rooms add their own."""
 
 # Words for the searches of the admin: an address, its beginning, a namespace, a version, a digest, nothing.
 SEARCHES = ("acme/vpc/aws", "acme/vp", "module-1717", "acme", "1.0.0", "0a1b2c3d", "nowhere")
 
 _LISTS = ("q=vpc", "q=module", "q=nowhere", "sort=updated", "sort=downloads", "page=2", "namespace=acme", "system=aws")
 _SHOWN = ("sort=updated", "sort=downloads", "page=2")
-_OF_PROVIDERS = ("q=vpc", "q=module", "q=nowhere", "sort=updated", "sort=downloads", "namespace=acme", "system=aws")
-_MIRRORED = "upstream_upstreamprovider"
 _NAMES = ("modules_module", "oci_repository")
 _AUDIT = ("kind=namespace:release:published", "actor=dora", "subject=acme/vpc/aws", "namespace=acme", "before=1")
 # Route: query strings.
@@ -33,10 +31,7 @@ QUERIES: dict[str, tuple[str, ...]] = {
 }
 
 _FACETS = "it counts what the viewer sees by namespace, system and kind: one row for each module or provider"
-_KNOWN = "mirrored providers are as many as people asked for: thousands, and a word is looked for in any part of a name"
-_HEALTH = "the health of each registry: how many lists it has, and the oldest"
 _FEW = "of a word that could mean many rows the planner expects hundreds, and of so few rows it reads all"
-_FOUND_BY_PROVIDER = ("UpstreamProvider", "UpstreamVersion", "UpstreamPackage")
 _ALL = "the protocol wants all names in one order, from three tables"
 # (Route or model of the admin, row, table): why this row may read it whole. A row is a
 # query string, a filter of the admin and its choice, or `form`.
@@ -44,12 +39,6 @@ BY_DESIGN: dict[tuple[str, str, str], str] = {
     ("portal:home", "", "releases_searchdoc"): "it says how many modules there are; an index has what it counts",
     **{("portal:modules", row, "releases_searchdoc"): _FACETS for row in ("", *_SHOWN, "namespace=acme", "system=aws")},
     **{("portal:modules", row, "releases_searchfacet"): _FACETS for row in ("", *_SHOWN, "system=aws")},
-    **{("portal:providers", row, _MIRRORED): _KNOWN for row in ("", *_OF_PROVIDERS)},
-    **{("portal:search", row, _MIRRORED): _KNOWN for row in QUERIES["portal:search"]},
-    ("portal:mirror-providers", "", _MIRRORED): _KNOWN,
-    ("portal:mirror", "", _MIRRORED): _HEALTH,
-    ("api:upstreams", "", _MIRRORED): _HEALTH,
-    **{(f"upstream.{model}", f"q={word}", _MIRRORED): _KNOWN for model in _FOUND_BY_PROVIDER for word in SEARCHES[1:]},
     ("jobs.Job", "q=acme", "jobs_job"): _FEW,
     ("jobs.Job", "q=1.0.0", "jobs_job"): _FEW,
     ("releases.DownloadCount", "q=module-1717", "releases_downloadcount"): _FEW,

@@ -16,11 +16,12 @@ from django.urls import reverse
 
 from apps.admin_base import counting, listing
 from registry_site.backends.database import give_up_connections
+from tests import rooms
 from tests.cast import BLOBS
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
-from tests.house.scans import plans, tables
-from tests.house.scans.declared import BY_DESIGN, QUERIES, SEARCHES
+from tests.house.scans import declared, plans, tables
+from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.rows import undone
 
 ON_POSTGRES = pytest.mark.skipif(
@@ -30,6 +31,7 @@ pytestmark = [pytest.mark.both, pytest.mark.matrix, pytest.mark.timeout(1200)]
 ASKED = sorted(name for name in TABLES if "GET" in TABLES[name])
 EDGES = sorted({name.rpartition(":")[0] for name in ASKED})  # none: sign-in, health
 PAGES = list(admin.site._registry.values())
+BY_DESIGN = declared.BY_DESIGN | rooms.rows("BY_DESIGN")
 
 
 def _database(name: str, *, template: str = "") -> None:

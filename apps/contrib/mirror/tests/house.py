@@ -11,6 +11,7 @@ from apps.accounts.models import Namespace, User
 from apps.contrib.mirror import breaker, requesting, upstreams
 from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.sync_requests import Request
+from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
 
 _SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
@@ -45,6 +46,19 @@ GROWING: dict[str, dict[str, str]] = {
     "upstream.PackageDocs": {"pages": "1 + g % 9", "size": "g"},
     "upstream.PackageDocsPage": DOCS_PAGE,
     "upstream.UpstreamPackage": {**ZIP, "fetched_at": OLD, "h1": "'h1:'", "used_at": OLD},
+}
+
+_PROVIDERS = "upstream_upstreamprovider"
+_KNOWN = "mirrored providers are as many as people asked for: thousands, and a word is looked for in any part of a name"
+_HEALTH = "the health of each registry: how many lists it has, and the oldest"
+_FOUND_BY_PROVIDER = ("UpstreamProvider", "UpstreamVersion", "UpstreamPackage")
+BY_DESIGN = {
+    **{("portal:providers", row, _PROVIDERS): _KNOWN for row in ("", *QUERIES["portal:providers"]) if row != "page=2"},
+    **{("portal:search", row, _PROVIDERS): _KNOWN for row in QUERIES["portal:search"]},
+    ("portal:mirror-providers", "", _PROVIDERS): _KNOWN,
+    ("portal:mirror", "", _PROVIDERS): _HEALTH,
+    ("api:upstreams", "", _PROVIDERS): _HEALTH,
+    **{(f"upstream.{model}", f"q={word}", _PROVIDERS): _KNOWN for model in _FOUND_BY_PROVIDER for word in SEARCHES[1:]},
 }
 
 
