@@ -119,6 +119,8 @@ class Room(AppConfig):
     part_states: Names = ()
     # Yield state ("ok", "warn", "fail"), what was found, and a hint.
     doctor_looks: Mapping[str, Name] = {}
+    # What it counts, and what it tells of its rows, on /metrics.
+    counters: Names = ()
     metric_families: Names = ()
     # Yield each stored package with the problems of its bytes.
     verifications: Names = ()

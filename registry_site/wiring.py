@@ -32,6 +32,7 @@ def connect() -> None:
     user_logged_in.connect(first_run.forget_password, dispatch_uid="larder-first-password")
     for one in room.rooms():
         one.connect()
+    room.all_of("counters")  # they register themselves
     references.checks = room.all_of("blob_references")
     namespace_deletion.contents_checks = room.all_of("namespace_contents")
     namespace_deletion.endings = room.all_of("namespace_endings")

@@ -41,9 +41,8 @@ ON_CALL = {
     "larder_run_age_seconds", "larder_run_ok", "larder_database_bytes", "larder_database_connections", "larder_threads",
     "larder_rate_limit_refusals_total", "larder_top_client_requests", "larder_notifications_total",
     "larder_notify_waiting", "larder_notify_oldest_seconds", "larder_sign_ins_total", "larder_beat_age_seconds",
-    "larder_queue_workers", "larder_data_folder_free_bytes", "larder_upstream_up", "larder_upstream_stale_list_seconds",
-    "larder_upstream_stored_bytes", "larder_upstream_open_alarms", "larder_upstream_fetches_total",
-    "larder_git_repositories", "larder_git_oldest_job_seconds",
+    "larder_queue_workers", "larder_data_folder_free_bytes",
+    *(name for part in rooms.contributed("ON_CALL") for name in part),
 }  # fmt: skip
 # What Prometheus adds.
 ADDED = {"instance", "job"}
@@ -101,6 +100,8 @@ def expressions():
 def test_rules_and_dashboard_ask_for_what_metrics_has(exported):
     for expression in expressions():
         used = set(NAME.findall(expression))
+        if used.isdisjoint(exported) and not rooms.ARE_ALL_HERE:
+            continue
         assert used <= exported.keys(), expression
         labels = {label.strip() for found in LABELS.findall(expression) for label in found.split(",")}
         labels |= set(MATCHED.findall(expression))
@@ -111,7 +112,9 @@ def test_rules_and_dashboard_ask_for_what_metrics_has(exported):
 def test_the_documentation_lists_every_metric_and_no_other(exported):
     section = PAGE.read_text().split("\n## Metrics\n")[1].split("\n## ")[0]
 
-    assert {family(name) for name in NAME.findall(section)} == {family(name) for name in exported}
+    named, exists = ({family(name) for name in names} for names in (NAME.findall(section), exported))
+    assert exists <= named
+    assert named == exists or not rooms.ARE_ALL_HERE
 
 
 def test_each_rule_names_a_severity_and_a_part_of_the_documentation_and_links_to_it():

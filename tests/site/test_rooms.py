@@ -22,6 +22,7 @@ from tests.builders.connecting import connect_all
 from tests.house import sources
 from tests.mutations.__main__ import copied
 from tests.programs import CHECKOUT
+from tests.rooms import ARE_ALL_HERE
 from tests.rows import for_each_row
 
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
@@ -117,7 +118,7 @@ def test_nothing_else_links_to_a_room_that_can_be_left_out():
     rest = [*sources.templates(), *sources.python_files("apps", "registry_site")]
     rest = [path for path in rest if not path.is_relative_to(CHECKOUT / "apps" / "contrib")]
 
-    assert len(named) > 40
+    assert len(named) > 40 or not ARE_ALL_HERE
     assert {path: found for path in rest if (found := named & set(ROUTE.findall(path.read_text())))} == {}
 
 

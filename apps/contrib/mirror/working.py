@@ -14,7 +14,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from apps.contrib.mirror import failures, lists, packages, records, upkeep
+from apps.contrib.mirror import counters, failures, lists, packages, records, upkeep
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Row
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
@@ -22,7 +22,6 @@ from apps.jobs import claims, queue
 from apps.jobs.claims import Claim
 from apps.jobs.models import WORKING, Job
 from apps.jobs.threads import Threads
-from apps.lib.process import metrics
 
 LIST, VERSION = "fetch-upstream-list", "fetch-upstream-version"
 PACKAGE, SIZES = "fetch-upstream-package", "fetch-upstream-sizes"
@@ -76,7 +75,7 @@ def run_job(job_id: int) -> None:
             by, created_at = Job.objects.values_list("created_by_id", "created_at").get(pk=held.job_id)
             if held.fence == 1:  # nobody had it before
                 waited = (timezone.now() - created_at).total_seconds()
-                metrics.upstream_queue_duration.labels(_what(held.kind)).observe(max(0.0, waited))
+                counters.queue_duration.labels(_what(held.kind)).observe(max(0.0, waited))
             if held.exhausted:
                 _give_up(held)
             else:
@@ -121,8 +120,8 @@ def _counted(kind: str, upstream: Upstream) -> Iterator[None]:
         outcome = "failed"
         raise
     finally:
-        metrics.upstream_fetches.labels(upstream.host, _what(kind), outcome).inc()
-        metrics.upstream_fetch_duration.labels(_what(kind)).observe(time.monotonic() - began)
+        counters.fetches.labels(upstream.host, _what(kind), outcome).inc()
+        counters.fetch_duration.labels(_what(kind)).observe(time.monotonic() - began)
 
 
 def _what(kind: str) -> str:

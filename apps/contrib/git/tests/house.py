@@ -32,6 +32,7 @@ COMPARES_SECRETS = {"apps/contrib/git/signatures.py: _is_secret": "the token of 
 IDEMPOTENT_ELSEWHERE = {"post_repository_host_keys": "apps/contrib/git/tests/api"}
 # It needs an ssh server: tests/api of this room sends it.
 WITHOUT_EXAMPLE = {("api:repository-host-keys", "POST")}
+ON_CALL = {"larder_git_repositories", "larder_git_oldest_job_seconds"}
 SMALL = {"sources.GitRepository": "a few for each namespace", "sources.Rule": "a few for each repository"}
 SMALL_COLUMNS = {"sources.Rule": {"position": "g"}}
 GROWING: dict[str, dict[str, str]] = {

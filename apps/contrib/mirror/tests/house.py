@@ -18,6 +18,10 @@ _SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) +
 IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/test_lock_api.py"}
 LARGE = dict.fromkeys((UpstreamVersion, UpstreamPackage))
 FEW = dict.fromkeys((Upstream, UpstreamProvider, KeyPin))
+ON_CALL = {
+    *("larder_upstream_up", "larder_upstream_stale_list_seconds", "larder_upstream_stored_bytes"),
+    *("larder_upstream_open_alarms", "larder_upstream_fetches_total"),
+}
 SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
 SMALL = {
     "upstream.Upstream": "one for each registry that is mirrored",
