@@ -314,8 +314,8 @@ def _watching(before: Grant | None, actor: Viewer) -> AbstractContextManager[lis
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:
     """Return all grants, owners first, and teams before people. (Databases sort NULL differently.)"""
-    # The machines of trusted publishers and of Git repositories have lists of their own.
-    machines = {"user__trusted_publisher": None, "user__git_repository": None}
+    # The machines of connections have lists of their own.
+    machines = {f"user__{name}": None for name in connections.machine_names()}
     rows = Grant.objects.filter(namespace=namespace, **machines).select_related("user", "team")
     return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 

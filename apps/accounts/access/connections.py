@@ -38,7 +38,7 @@ class Source:
     """One kind of connection, a model that inherits `models.Connection`.
 
     `rows` returns those that have not ended, with what `name` and `path` read. `stop` ends what one is doing when it is
-    suspended, `resume` lets it work again.
+    suspended, `resume` lets it work again. `machine`: as what the account that acts for one knows its row.
     """
 
     kind: str
@@ -48,6 +48,7 @@ class Source:
     path: Callable[[Any], str]
     stop: Callable[[Any, Viewer], None]
     resume: Callable[[Any, Viewer], None]
+    machine: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +67,11 @@ class Secret:
 # Both by registry_site/wiring.py.
 sources: tuple[Source, ...] = ()
 secrets: tuple[Callable[[Namespace], Iterable[Secret]], ...] = ()
+
+
+def machine_names() -> list[str]:
+    """Return the names of those rows at the accounts of machines."""
+    return [source.machine for source in sources if source.machine]
 
 
 @dataclass(frozen=True, slots=True)

@@ -351,4 +351,5 @@ CONNECTIONS = connections.Source(
     path=lambda repository: reverse("portal:git-repository", args=[repository.namespace.name, repository.pk]),
     stop=_stop,
     resume=_resume,
+    machine="git_repository",
 )

@@ -16,6 +16,7 @@ from typing import Any
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from apps.accounts.access import connections
 from apps.accounts.access.gate import OPERATE, Viewer, operates
 from apps.accounts.models import Act, ApiToken, MachineAct, Membership, TrustedPublisher, User
 from apps.accounts.people import same_person
@@ -100,7 +101,7 @@ class Ties:
 
     def _touched(self) -> QuerySet[User, Any]:
         """The machines whose repository or rule is theirs, or was changed by them."""
-        made = [self._these(f"{what}__{by}") for what in _CONNECTED for by in _MAKERS]
+        made = [self._these(f"{what}__{by}") for what in connections.machine_names() for by in _MAKERS]
         acted = MachineAct.objects.filter(self._these("user")).values("machine")
         return User.objects.filter(reduce(or_, made, Q(pk__in=acted)), is_service=True).values("pk")
 
@@ -111,8 +112,6 @@ class Ties:
 
 # Who made a rule or a repository: the account, and whoever made the token that it sent.
 _MAKERS = ("created_by", "created_by_token__made_by")
-# For what a machine publishes.
-_CONNECTED = ("trusted_publisher", "git_repository")
 
 
 def authors_of(release: Release) -> QuerySet[User]:
@@ -152,7 +151,8 @@ def involved_in(release: Release) -> Involved:
     machines = [author.pk for author in authors if author.is_service]
     others: list[tuple[Tie, int]] = []
     # The repository or the rule for which a machine publishes.
-    for what, tie in (("git_repository", Tie.CONNECTED), ("trusted_publisher", Tie.RULE)):
+    for what in reversed(connections.machine_names()):
+        tie = Tie.RULE if what == "trusted_publisher" else Tie.CONNECTED
         for by in (f"{what}__{path}" for path in _MAKERS):
             found = User.objects.filter(pk__in=machines, **{f"{by}__isnull": False})
             others += [(tie, number) for number in found.values_list(by, flat=True).order_by("pk")]
@@ -179,8 +179,8 @@ def bond_with(approver: User, viewer: Viewer) -> Bond | None:
 
 def is_suspended(release: Release) -> bool:
     """Its author is the machine of a connection that does nothing until an owner confirms it."""
-    rule, repository = (Q(**{f"{what}__suspended_at__isnull": False}) for what in _CONNECTED)
-    return User.objects.filter(rule | repository, pk=release.created_by_id or 0, is_service=True).exists()
+    rows = (Q(**{f"{what}__suspended_at__isnull": False}) for what in connections.machine_names())
+    return User.objects.filter(reduce(or_, rows), pk=release.created_by_id or 0, is_service=True).exists()
 
 
 def is_run(user: User) -> bool:

@@ -158,6 +158,7 @@ CONNECTIONS = connections.Source(
     path=lambda rule: reverse("portal:trusted-publishers", args=[rule.namespace.name]),
     stop=_stop,
     resume=lambda rule, actor: machines.resume(rule.user_id, rule.namespace, actor),
+    machine="trusted_publisher",
 )
 
 
