@@ -54,6 +54,9 @@ ON_ITS_WAY = {
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
+# Of another registry. A room that has some fills in its own.
+MIRRORED = {"hostname": "nowhere.example", "namespace": "acme", "type": "dns", "version": "1.0.0"}
+MIRRORED |= {"capability": "forged.link", "file_name": PACKAGE}
 NOTHING_GOES = planning.digest_of("deprecate", [])
 EVERYWHERE = {
     "name": "vpc",
@@ -79,6 +82,7 @@ EVERYWHERE = {
     "provider": "nowhere",
     "account_id": 0,
     "link": "forged:1:2",
+    "package": MIRRORED,
     "key_id": scenario_statements.KEY_ID,
 }
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES

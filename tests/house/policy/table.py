@@ -10,6 +10,7 @@ from tests.house.routes import METHODS, all_routes
 
 POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy/policy.toml").read_text())
 for part in rooms.tables("policy"):
+    POLICY["profile"] |= part.get("profile", {})
     POLICY["route"] |= part["route"]
 COLUMNS = POLICY["columns"]
 LIKE = POLICY["like"]
