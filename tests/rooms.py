@@ -13,7 +13,8 @@ from typing import Any
 from registry_site.rooms import INSTALLED_ROOMS
 from tests.programs import CHECKOUT
 
-ALL = sorted(CHECKOUT.glob("apps/contrib/*/tests"))
+# In the order in which they are installed.
+ALL = [folder for name in INSTALLED_ROOMS if (folder := CHECKOUT / "apps/contrib" / name / "tests").is_dir()]
 LEFT_OUT = os.environ.get("LARDER_WITHOUT", "").replace(",", " ").split()
 HERE = [folder for folder in ALL if folder.parent.name not in LEFT_OUT]
 # Where one is not, documents and what is shipped in deploy/ tell of more than there is.
@@ -36,6 +37,11 @@ def modules(name: str) -> list[Any]:
 def contributed(name: str) -> list[Any]:
     """Return what the `house.py` of those that have it calls so."""
     return [getattr(module, name) for module in modules("house") if hasattr(module, name)]
+
+
+def entries(name: str) -> list[Any]:
+    """Return what they add to a list or set of the house tests."""
+    return [entry for part in contributed(name) for entry in part]
 
 
 def rows(name: str) -> dict[Any, Any]:

@@ -16,6 +16,8 @@ from tests import rooms
 PUBLISHER, WEBHOOK = "trusted-publisher", "webhook"
 _OF_ROOMS = rooms.rows("CONNECTIONS")
 KINDS = (PUBLISHER, WEBHOOK, *_OF_ROOMS)
+# What texts call them, but for the trusted publisher, whose name has a number.
+NAMES = ("webhook to hooks.acme.example", *rooms.entries("CONNECTION_NAMES"))
 
 
 def connect_all(namespace: Namespace, owner: User, name: str = "vpc") -> dict[str, Any]:

@@ -42,7 +42,7 @@ ON_CALL = {
     "larder_rate_limit_refusals_total", "larder_top_client_requests", "larder_notifications_total",
     "larder_notify_waiting", "larder_notify_oldest_seconds", "larder_sign_ins_total", "larder_beat_age_seconds",
     "larder_queue_workers", "larder_data_folder_free_bytes",
-    *(name for part in rooms.contributed("ON_CALL") for name in part),
+    *rooms.entries("ON_CALL"),
 }  # fmt: skip
 # What Prometheus adds.
 ADDED = {"instance", "job"}

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from django.contrib.auth.models import Group
 
+from tests import rooms
 from tests.cast import person
 from tests.house.policy.table import TABLES, cells_of, columns_of
 from tests.house.policy.test_policy import ask
@@ -14,10 +15,7 @@ pytestmark = pytest.mark.matrix
 THEIRS = {
     *("api:audit", "api:jobs", "api:job", "api:users", "api:user", "api:user-tokens", "api:user-token"),
     *("api:service-account", "api:service-accounts"),
-    *("api:upstream-alarm", "api:upstream-alarms", "api:upstream-key", "api:upstream-keys", "api:upstream-unsigned"),
-    *("api:upstream-exceptions", "api:upstream-policies", "api:upstream-policies-dry-run"),
-    *("portal:mirror-alarm", "portal:mirror-alarms", "portal:mirror-key", "portal:mirror-upstream"),
-    "portal:upstream-policy",
+    *rooms.entries("FOR_AUDITORS"),
 }
 
 

@@ -18,7 +18,7 @@ from django.utils import timezone
 from apps.accounts.access import throttling
 from apps.blobs import store
 from apps.blobs.care import runs, scrub
-from apps.jobs import heartbeats
+from apps.jobs import heartbeats, queues
 from apps.jobs.models import Job, State
 from apps.lib.errors import TooManyAttempts
 from apps.lib.settings_values.rates import Rate
@@ -117,16 +117,17 @@ def test_beat_reports_with_its_first_round(db, tmp_path, monkeypatch):
 
 
 @pytest.mark.both
-def test_what_waits_for_a_worker_is_told_by_queue(db):
+def test_what_waits_for_a_worker_is_told_by_queue(db, monkeypatch):
     """A job that runs or is postponed does not wait; one of a dead worker does."""
+    monkeypatch.setattr(queues, "of_rooms", (("upstream", ("fetch-far-*",)),))
     now = timezone.now()
     rows: list[dict[str, Any]] = [
         {"kind": "publish-module"},
         {"kind": "sign-release"},
         {"kind": "sign-release", "state": State.RUNNING, "lease_until": now - timedelta(minutes=1)},
         {"kind": "sign-release", "state": State.RUNNING, "lease_until": now + timedelta(minutes=1)},
-        {"kind": "fetch-upstream-list", "not_before": now + timedelta(minutes=1)},
-        {"kind": "publish-git-tag"},
+        {"kind": "fetch-far-list", "not_before": now + timedelta(minutes=1)},
+        {"kind": "fetch-far-tag"},
         {"kind": "publish-module", "state": State.FAILED},
     ]
     for number, row in enumerate(rows):

@@ -9,8 +9,10 @@ from apps.accounts.models import Grant, Role
 from apps.accounts.people import accounts
 from apps.notify import webhooks
 from registry_site.operations import doctor
-from tests.builders.connecting import KINDS, connect_all, hand_over
+from tests.builders.connecting import KINDS, NAMES, connect_all, hand_over
 from tests.cast import person
+
+ALL = len(KINDS)
 
 
 def found():
@@ -30,8 +32,8 @@ def test_it_names_what_still_works_and_who_made_it_until_an_owner_confirms(acme,
 
     state, text = found()
     assert state == "warn"
-    assert text.startswith("3 of people without the role owner: trusted publisher GitHub Actions acme/vpc as")
-    for name in ("Git repository https://github.com/acme/vpc", "webhook to hooks.acme.example"):
+    assert text.startswith(f"{ALL} of people without the role owner: trusted publisher GitHub Actions acme/vpc as")
+    for name in NAMES:
         assert f"{name} of acme (eve)" in text
     for kind, row in rows.items():
         connections.confirm(namespace=acme, kind=kind, number=row.pk, actor=Viewer(dora))
@@ -42,7 +44,10 @@ def test_what_is_suspended_is_counted_and_no_warning(acme, dora, alice):
     connect_all(acme, dora)
     hand_over(acme, dora, alice)
 
-    assert found() == ("ok", "an owner answers for each that works; 3 suspended until an owner confirms them")
+    assert found() == (
+        "ok",
+        f"an owner answers for each that works; {ALL} suspended until an owner confirms them",
+    )
 
 
 def test_it_names_at_most_so_many(acme, dora, monkeypatch):
@@ -50,7 +55,7 @@ def test_it_names_at_most_so_many(acme, dora, monkeypatch):
     connect_all(acme, dora)
     accounts.set_active(user=dora, actor=NOBODY, is_active=False)
 
-    assert found()[1].endswith(f"(dora) and {len(KINDS) - 1} more")
+    assert found()[1].endswith(f"(dora) and {ALL - 1} more")
 
 
 def test_a_webhook_of_the_site_needs_an_operator(db, olga):

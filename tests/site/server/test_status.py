@@ -11,7 +11,7 @@ from apps.jobs.models import Job
 from apps.signing.models import KeyFingerprint, SharedKey
 from registry_site import status
 from registry_site.server import probes
-from tests import pages
+from tests import pages, rooms
 from tests.rows import for_each_row
 
 JSON = {"Accept": "application/json"}
@@ -143,4 +143,9 @@ def test_a_stop_is_told_and_answers_are_kept_by_no_cache(client, db, monkeypatch
 
 
 def test_every_part_that_is_checked_has_its_words():
-    assert list(status.PARTS) == [*SHARED, "cache", "key_service", "upstreams", "git"]
+    assert list(status.PARTS) == [
+        *SHARED,
+        "cache",
+        "key_service",
+        *rooms.entries("PARTS"),
+    ]

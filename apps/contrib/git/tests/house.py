@@ -21,6 +21,8 @@ def connect(namespace: Namespace, owner: User, name: str) -> GitRepository:
 
 
 CONNECTIONS = {"git-repository": connect}
+CONNECTION_NAMES = ("Git repository https://github.com/acme/vpc",)
+PARTS = ("git",)
 PEOPLE_ONLY = {
     "contrib.git.connecting.change": "change repositories",
     "contrib.git.connecting.connect": "connect repositories",

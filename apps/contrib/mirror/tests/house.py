@@ -22,6 +22,13 @@ ON_CALL = {
     *("larder_upstream_up", "larder_upstream_stale_list_seconds", "larder_upstream_stored_bytes"),
     *("larder_upstream_open_alarms", "larder_upstream_fetches_total"),
 }
+FOR_AUDITORS = {
+    *("api:upstream-alarm", "api:upstream-alarms", "api:upstream-key", "api:upstream-keys", "api:upstream-unsigned"),
+    *("api:upstream-exceptions", "api:upstream-policies", "api:upstream-policies-dry-run"),
+    *("portal:mirror-alarm", "portal:mirror-alarms", "portal:mirror-key", "portal:mirror-upstream"),
+    "portal:upstream-policy",
+}
+PARTS = ("upstreams",)
 SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
 SMALL = {
     "upstream.Upstream": "one for each registry that is mirrored",
