@@ -20,7 +20,7 @@ from apps.room import Room, by_key, rooms
 from registry_site.rooms import INSTALLED_ROOMS, installed, left_out
 from tests.builders.connecting import connect_all
 from tests.house import sources
-from tests.mutations.__main__ import copied
+from tests.mutations.__main__ import copied, selection
 from tests.programs import CHECKOUT
 from tests.rooms import ARE_ALL_HERE
 from tests.rows import for_each_row
@@ -76,6 +76,7 @@ call_command("check")
 call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider"]))
 """
+PARALLEL = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 # Collecting takes half a minute: one of them by turns in CI, all at night.
 TURN = date.today().toordinal() % len(INSTALLED_ROOMS)  # noqa: DTZ011  # any day will do
 EACH = [
@@ -191,6 +192,41 @@ def test_without_its_folder_all_the_rest_is_sound(room, tmp_path):
 @pytest.mark.parametrize("room", EACH)
 def test_left_out_its_tests_are_too_and_all_the_rest_is_sound(room):
     assert not _checked(CHECKOUT, room)
+
+
+def _quick(folder, left_out=""):
+    """Return the end of what `make test` says in the checkout of this folder, or nothing if all pass."""
+    for words in (["init", "--quiet"], ["add", "--all"]):  # some tests read what git lists
+        subprocess.run(["git", *words], cwd=folder, check=True)
+    environment = {name: text for name, text in os.environ.items() if not name.startswith(("LARDER_", "PYTEST_"))}
+    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PARALLEL, "-m", selection("QUICK")]
+    done = subprocess.run(
+        words,
+        env=environment | {"LARDER_WITHOUT": left_out},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=3000,
+    )
+    return done.returncode and done.stdout[-9000:] + done.stderr[-3000:]
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3300)
+@pytest.mark.parametrize("room", INSTALLED_ROOMS)
+def test_without_its_folder_make_test_passes(room, tmp_path):
+    folder = copied(tmp_path)
+    shutil.rmtree(folder / "apps" / "contrib" / room)
+
+    assert not _quick(folder)
+
+
+@pytest.mark.nightly
+@pytest.mark.timeout(3300)
+def test_with_a_room_left_out_make_test_passes(tmp_path):
+    """One of them each night: the tables of its rows are there, and so is most of what could fail."""
+    assert not _quick(copied(tmp_path), [*INSTALLED_ROOMS][TURN])
 
 
 @pytest.mark.django_db
