@@ -61,6 +61,9 @@ class Room(AppConfig):
     staff_menu: tuple[MenuEntry, ...] = ()
     # The pages of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
+    # Sections of the page that says how to use Larder: the title of each, by the name of its template in
+    # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
+    how_to: Mapping[str, tuple[str, Name]] = {}
     # A template beside the form that publishes: another way.
     publishing_aside = ""
 

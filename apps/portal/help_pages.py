@@ -8,6 +8,7 @@ import shlex
 import ssl
 import threading
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
@@ -34,6 +35,7 @@ from apps.lib.net.hostnames import as_written
 from apps.lib.net.outgoing import NOT_TRUSTED, NotAnswered
 from apps.modules.models import ModuleVersion
 from apps.releases.models import Kind, SearchDoc
+from apps.room import rooms
 from apps.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
 
 NEWEST = 20  # of the catalogue: some may not be visible to clients yet
@@ -78,7 +80,7 @@ def how_to(request: HttpRequest) -> HttpResponse:
         "renovate": client_setup.renovate(),
         "proxy": client_setup.proxy(),
         "ask_discovery": client_setup.ask_discovery(),
-        "assistants": client_setup.assistants(),
+        "sections": list(_of_rooms()),
         "authority": client_setup.own_authority(),
         "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
         **_for_reader(request, viewer),
@@ -89,6 +91,13 @@ def how_to(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         response.headers["Cache-Control"] = "no-store"
     return response
+
+
+def _of_rooms() -> Iterator[dict[str, Any]]:
+    for room in rooms():
+        for name, (title, asked) in room.how_to.items():
+            if (snippet := room.resolved(asked)()) is not None:
+                yield {"name": name, "title": title, "template": f"portal/how_to/{name}.html", "snippet": snippet}
 
 
 @sensitive_variables("secret")

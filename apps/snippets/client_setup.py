@@ -10,7 +10,6 @@ from django.conf import settings
 from django.urls import reverse
 
 from apps.lib.net.hostnames import as_written
-from apps.room import rooms
 
 TOKEN = "lrd_…"  # noqa: S105  # what stands for one
 
@@ -128,15 +127,6 @@ def renovate() -> Snippet:
 def ask_discovery() -> Snippet:
     url = settings.PUBLIC_URL + reverse("protocol:discovery")
     return Snippet("Command that requests the discovery document", f"curl --include {url}")
-
-
-def assistants() -> Snippet | None:
-    """The file that most assistants read for servers of the Model Context Protocol. None where Larder is none."""
-    if not settings.MCP or "assistants" not in {room.label for room in rooms()}:
-        return None
-    headers = {"Authorization": "Bearer ${LARDER_TOKEN}"}
-    server = {"type": "http", "url": settings.PUBLIC_URL + reverse("assistants:mcp"), "headers": headers}
-    return Snippet("Configuration of an assistant", json.dumps({"mcpServers": {"larder": server}}, indent=2))
 
 
 def proxy() -> Snippet:

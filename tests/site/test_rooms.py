@@ -11,6 +11,7 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.template.loader import get_template
 from django.urls import reverse
 
 from apps.accounts.access import connections
@@ -36,6 +37,7 @@ OTHERS = {
     "periodic_tasks",
     "queues",
     "help_topics",
+    "how_to",
     "admin_lists",
     "parts",
     "sign_in_routes",
@@ -97,6 +99,9 @@ def test_every_name_at_a_door_leads_to_something():
             assert query.startswith("?")
         for model in room.admin_lists[1]:
             assert room.get_model(model)
+        for name, (_, snippet) in room.how_to.items():
+            assert callable(room.resolved(snippet))
+            assert get_template(f"portal/how_to/{name}.html")
 
 
 def test_only_what_every_larder_has_is_installed_by_name():

@@ -26,7 +26,6 @@ TOPICS = {
     "address": "configuration/address",
     "approval": "approval",
     "archives": "modules",
-    "assistants": "assistants",
     "backup": "operations/backup",
     "breaking-changes": "version-guard#what-happens-then",
     "cleanup": "cleanup",

@@ -15,6 +15,16 @@ def test_there_is_nothing_unless_it_is_on(settings, tofu, bob):
     assert (answer.status_code, answer.json()["error"]["code"]) == (404, "not_found")
 
 
+def test_the_page_for_clients_has_the_configuration_where_it_is_on(client, db, settings):
+    page = client.get("/how-to-use").text
+    assert '<a href="#assistants">AI assistants</a>' in page
+    assert f"{settings.PUBLIC_URL}/mcp" in page
+
+    settings.MCP = False
+
+    assert "assistants" not in client.get("/how-to-use").text
+
+
 def test_without_a_token_the_answer_says_where_to_create_one(browser_of, bob):
     answer = send(Client(), "tools/list")
 
