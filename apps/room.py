@@ -54,6 +54,10 @@ ALWAYS = {
 
 
 class Room(AppConfig):
+    # Settings by their names, and what reads each from the environment with the readers of registry_site/env.py, before
+    # apps are loaded. Those of a room that is left out are read too, so that no variable is unknown.
+    settings: Mapping[str, Name] = {}
+
     # --- Routes and pages. Whole names of modules with `urlpatterns`; those of the root have an `app_name`.
     root_urls: tuple[str, ...] = ()
     api_urls: tuple[str, ...] = ()

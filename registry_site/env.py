@@ -44,7 +44,7 @@ def text(name: str, default: str = "") -> str:
 
 
 @contextmanager
-def _stopping(name: str) -> Iterator[None]:
+def stopping(name: str) -> Iterator[None]:
     """Stop the start with a sentence that names the variable."""
     try:
         yield
@@ -93,17 +93,6 @@ def traces() -> bool:
     return True
 
 
-def assistants(name: str) -> bool:
-    """Read a switch that needs the SDK of the Model Context Protocol."""
-    is_on = switch(name)
-    if is_on and find_spec("mcp") is None:
-        raise ImproperlyConfigured(
-            f"{name} is on, but the package mcp is not installed. "
-            "Install it with: pip install --require-hashes -r requirements-extras.txt"
-        )
-    return is_on
-
-
 def location(name: str) -> str:
     """Read a path such as `/stored`, without a slash at its end; empty by default."""
     value = text(name)
@@ -128,49 +117,35 @@ def some_of(name: str, *allowed: str) -> list[str]:
 def hostnames(name: str, default: str) -> frozenset[str]:
     """Read host names, normalised as clients do it. An IPv6 address as the default counts as empty."""
     names_read.add(name)
-    with _stopping(name):
+    with stopping(name):
         return frozenset(normalised(word) for word in words(name, "" if ":" in default else default))
 
 
 def trusted_proxies(name: str) -> TrustedProxies:
-    with _stopping(name):
+    with stopping(name):
         return TrustedProxies.parse(words(name))
 
 
 def issuers(name: str) -> tuple[str, ...]:
-    with _stopping(name):
+    with stopping(name):
         return trusted_issuers.parse_all(words(name))
 
 
 def networks(name: str) -> Networks:
-    with _stopping(name):
+    with stopping(name):
         return outgoing.networks_of(words(name))
 
 
-def upstream() -> outgoing.Upstream:
-    with _stopping("LARDER_UPSTREAM_ADVISORIES"):
-        advisories = outgoing.readable_folder(text("LARDER_UPSTREAM_ADVISORIES"))
-    return outgoing.Upstream(
-        **_outgoing("LARDER_UPSTREAM"),
-        advisories=advisories,
-        wait_seconds=number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600),
-        connections=number("LARDER_UPSTREAM_CONNECTIONS", 8, least=1, most=64),
-    )
-
-
-def sources() -> outgoing.Sources:
-    return outgoing.Sources(**_outgoing("LARDER_SOURCES"))
-
-
-def _outgoing(prefix: str) -> dict[str, Any]:
-    with _stopping(f"{prefix}_CA_FILE"):
+def way_out(prefix: str) -> dict[str, Any]:
+    """Read the fields of `outgoing.Outgoing`."""
+    with stopping(f"{prefix}_CA_FILE"):
         ca_file = outgoing.certificates_in(text(f"{prefix}_CA_FILE"))
     return {"allow": networks(f"{prefix}_ALLOW"), "ca_file": ca_file, "proxy": url(f"{prefix}_PROXY", "", "http")}
 
 
 def smtp(name: str) -> dict[str, Any] | None:
     """Read smtp://user:password@host:587 (with STARTTLS) or smtps://…:465; None if it is unset."""
-    with _stopping(name):
+    with stopping(name):
         return smtp_urls.options_of(url(name, "", "smtp", "smtps"))
 
 
@@ -187,7 +162,7 @@ def rates() -> dict[str, Rate | None]:
     found = {}
     for group, default in DEFAULT_RATES.items():
         name = variable_of(group)
-        with _stopping(name):
+        with stopping(name):
             found[group] = Rate.parse(text(name, default))
     return found
 
@@ -284,7 +259,7 @@ def file_or_webhook(name: str) -> str:
 
 def storage_url(name: str, default: str) -> str:
     found = url(name, default, "file", "s3", "azure", "gs")
-    with _stopping(name):
+    with stopping(name):
         storage_urls.check(found)
     return found
 
@@ -298,7 +273,7 @@ def backups(storage: str) -> tuple[str, str, int]:
 
 def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
     """Read where the key-encryption keys are; the file alone by default."""
-    with _stopping(name):
+    with stopping(name):
         return kek_urls.parse_all(words(name, kek_urls.FILE))
 
 
@@ -314,7 +289,7 @@ def public_url(name: str, default: str) -> str:
     """Read Larder's own address; its host is returned in ASCII, as in requests."""
     found = url(name, default, "http", "https").rstrip("/")
     parts = urlsplit(found)
-    with _stopping(name):
+    with stopping(name):
         return found if found.isascii() else parts._replace(netloc=on_the_wire(parts.netloc)).geturl()
 
 

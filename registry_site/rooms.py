@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from importlib.util import find_spec
 from pkgutil import resolve_name
+from types import ModuleType
+from typing import Any
 
 from django.core.exceptions import ImproperlyConfigured
 
@@ -32,6 +34,12 @@ def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityPro
     """Return OpenID Connect, and the kinds of rooms: settings are read before Django knows those."""
     doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
     return [OpenIdProvider, *(door.resolved(name) for door in doors for name in door.identity_providers)]
+
+
+def settings(readers: ModuleType) -> dict[str, Any]:
+    """Return those that rooms read from the environment."""
+    doors = [resolve_name(path) for path in installed()]
+    return {name: door.resolved(read)(readers) for door in doors for name, read in door.settings.items()}
 
 
 def _package_of(application: str) -> str:

@@ -242,7 +242,6 @@ NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 CONFIRMATION_LIFETIME = timedelta(minutes=env.number("LARDER_CONFIRMATION_MINUTES", 120, least=10, most=1440))
 DEMO = env.switch("LARDER_DEMO", default=True)
-MCP = env.assistants("LARDER_MCP")
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
 TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()
 
@@ -348,8 +347,8 @@ AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, 
 AUDIT_HEAD_URL = env.file_or_webhook("LARDER_AUDIT_HEAD_URL")
 JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
 WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
-UPSTREAM = env.upstream()
-SOURCES = env.sources()
+UPSTREAM_WAIT_SECONDS = env.number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600)  # of a client, for a fetch
+globals().update(rooms.settings(env))
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
 MAIL_FROM = env.text("LARDER_MAIL_FROM", f"Larder <larder@{PUBLIC_HOST.partition(':')[0]}>")
 NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))

@@ -47,7 +47,7 @@ class WaitingView(MachineView):
                 self._patience = self.resumed.resume
             else:
                 can_wait = self.request.META.get(waiting.OFFERED)
-                seconds = settings.UPSTREAM.wait_seconds if can_wait else 0
+                seconds = settings.UPSTREAM_WAIT_SECONDS if can_wait else 0
                 self._patience = Patience(timezone.now(), time.monotonic() + seconds)
         return self._patience
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_repositories import (
     ENVIRONMENT,
     File,
@@ -70,8 +70,8 @@ class Site:
         return "Basic " + base64.b64encode(f"larder:{self.token}".encode()).decode()
 
     @property
-    def settings(self) -> Sources:
-        return Sources(allow=LOOPBACK, ca_file=self.ca_file)
+    def settings(self) -> Outgoing:
+        return Outgoing(allow=LOOPBACK, ca_file=self.ca_file)
 
 
 @contextmanager

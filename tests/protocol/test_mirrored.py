@@ -3,7 +3,6 @@
 import base64
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -138,7 +137,7 @@ def test_what_the_room_says_is_said_to_clients_and_never_called_wrong_credential
 @pytest.mark.parametrize("url", [INDEX, VERSION, PACKAGE])
 @pytest.mark.parametrize("most", [55, 120])
 def test_a_request_leaves_its_thread_for_as_long_as_the_setting_says(registry, url, most, settings):
-    settings.UPSTREAM = replace(settings.UPSTREAM, wait_seconds=most)
+    settings.UPSTREAM_WAIT_SECONDS = most
     store_zip()
     news = Waiting(lambda rows: dict.fromkeys(rows, 1), 7, [0], time.monotonic() + 3600)
     registry.error = NotYet(news)

@@ -8,6 +8,7 @@ class Git(Room):
     label = "sources"  # of tables, permissions and applied migrations: it is older than the room's name
     verbose_name = "Git"
 
+    settings = {"SOURCES": "settings_values.read"}
     api_urls = ("apps.contrib.git.api.urls",)
     portal_urls = ("apps.contrib.git.pages.urls",)
     namespace_menu = (

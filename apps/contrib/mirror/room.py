@@ -8,6 +8,7 @@ class Mirror(Room):
     label = "upstream"  # of tables, permissions and applied migrations: it is older than the room's name
     verbose_name = "Other registries"
 
+    settings = {"UPSTREAM": "settings_values.read"}
     api_urls = ("apps.contrib.mirror.api.urls",)
     portal_urls = ("apps.contrib.mirror.pages.urls",)
     help_topics = {

@@ -1,6 +1,5 @@
-"""Limits of requests to other registries and to Git repositories."""
+"""Limits of requests to hosts that others name, such as Git servers."""
 
-import os
 import ssl
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -11,24 +10,12 @@ from apps.lib.net.addresses import Networks
 
 
 @dataclass(frozen=True, slots=True)
-class Upstream:
-    """The settings of all registries whose providers are mirrored."""
+class Outgoing:
+    """The settings of all hosts of one purpose, such as the Git servers that namespaces publish from."""
 
     allow: Networks = ()  # besides public addresses
     ca_file: str = ""  # PEM certificates trusted besides the system's
     proxy: str = ""  # the outgoing HTTP proxy of all that name none
-    advisories: str = ""  # a folder of OSV files
-    wait_seconds: int = 55  # a client waits so long for a fetch
-    connections: int = 4  # to one host at once, for each worker
-
-
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """The settings of all Git repositories that namespaces publish from."""
-
-    allow: Networks = ()  # besides public addresses
-    ca_file: str = ""  # PEM certificates trusted besides the system's
-    proxy: str = ""  # the outgoing HTTP proxy
 
 
 def networks_of(words: Iterable[str]) -> Networks:
@@ -49,17 +36,3 @@ def certificates_in(file: str) -> str:
         except OSError as error:
             raise Invalid(f"{file} cannot be read: {error.strerror}.", hint="Every process reads it.") from None
     return file
-
-
-def readable_folder(folder: str) -> str:
-    """Return the folder, or none. Raises Invalid unless its files can be listed."""
-    if folder:
-        try:
-            with os.scandir(folder):
-                pass
-        except OSError as error:
-            raise Invalid(
-                f"{folder} cannot be read: {error.strerror}.",
-                hint="Expected a folder of OSV files.",
-            ) from None
-    return folder

@@ -38,6 +38,15 @@ def settings_with(folder, *names, **variables):
     return dict(zip(names, json.loads(done.stdout), strict=True))
 
 
+@pytest.mark.parametrize("seconds", ["0", "601"])
+def test_how_long_a_client_waits_for_another_registry_has_bounds(tmp_path, seconds):
+    given = {"LARDER_DATA_DIR": str(tmp_path), "LARDER_UPSTREAM_WAIT_SECONDS": seconds}
+    done = run_python("import registry_site.settings", **given)
+
+    assert done.returncode != 0
+    assert f"LARDER_UPSTREAM_WAIT_SECONDS='{seconds}': expected a number from 1 to 600" in done.stderr
+
+
 def test_without_variables_nothing_is_open(tmp_path):
     """The settings of the test run cannot say this: DEBUG is off there whatever they are."""
     found = settings_with(

@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.contrib.git import settings_values
 from registry_site import env
 from tests.builders.tls import Authority
 
@@ -10,7 +11,7 @@ from tests.builders.tls import Authority
 def stops(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> str:
     monkeypatch.setenv(name, value)
     with pytest.raises(ImproperlyConfigured) as stopped:
-        env.sources()
+        settings_values.read(env)
     return str(stopped.value)
 
 
@@ -19,7 +20,7 @@ def test_without_variables_of_its_own_no_private_network_is_allowed_and_nothing_
         monkeypatch.delenv(f"LARDER_SOURCES_{name}", raising=False)
     monkeypatch.setenv("LARDER_UPSTREAM_ALLOW", "10.20.0.0/16")
     monkeypatch.setenv("LARDER_UPSTREAM_PROXY", "http://proxy.acme.example:3128")
-    found = env.sources()
+    found = settings_values.read(env)
 
     assert (found.allow, found.ca_file, found.proxy) == ((), "", "")
 
@@ -30,7 +31,7 @@ def test_networks_a_file_of_certificates_and_a_proxy_are_taken(monkeypatch, tmp_
     monkeypatch.setenv("LARDER_SOURCES_ALLOW", "10.20.0.7, fd00::/8")
     monkeypatch.setenv("LARDER_SOURCES_CA_FILE", str(certificate))
     monkeypatch.setenv("LARDER_SOURCES_PROXY", "http://proxy.acme.example:3128")
-    found = env.sources()
+    found = settings_values.read(env)
 
     assert [str(network) for network in found.allow] == ["10.20.0.7/32", "fd00::/8"]
     assert (found.ca_file, found.proxy) == (str(certificate), "http://proxy.acme.example:3128")

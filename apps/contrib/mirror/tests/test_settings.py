@@ -3,6 +3,7 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.contrib.mirror import settings_values
 from registry_site import env
 from tests.builders.tls import Authority
 from tests.rows import for_each_row
@@ -11,18 +12,18 @@ from tests.rows import for_each_row
 def stops(monkeypatch: pytest.MonkeyPatch, name: str, value: str) -> str:
     monkeypatch.setenv(name, value)
     with pytest.raises(ImproperlyConfigured) as stopped:
-        env.upstream()
+        settings_values.read(env)
     return str(stopped.value)
 
 
 def test_without_variables_nothing_private_is_asked_and_nothing_else_is_trusted(monkeypatch):
-    for name in ("ALLOW", "CA_FILE", "PROXY", "ADVISORIES", "WAIT_SECONDS", "CONNECTIONS"):
+    for name in ("ALLOW", "CA_FILE", "PROXY", "ADVISORIES", "CONNECTIONS"):
         monkeypatch.delenv(f"LARDER_UPSTREAM_{name}", raising=False)
-    found = env.upstream()
+    found = settings_values.read(env)
 
     assert not found.allow
     assert (found.ca_file, found.proxy, found.advisories) == ("", "", "")
-    assert (found.wait_seconds, found.connections) == (55, 8)
+    assert found.connections == 8
 
 
 def test_a_file_of_certificates_and_a_folder_are_taken(monkeypatch, tmp_path):
@@ -32,7 +33,7 @@ def test_a_file_of_certificates_and_a_folder_are_taken(monkeypatch, tmp_path):
     monkeypatch.setenv("LARDER_UPSTREAM_ADVISORIES", str(tmp_path))
     monkeypatch.setenv("LARDER_UPSTREAM_ALLOW", "10.20.0.0/16, fd00::/8")
 
-    found = env.upstream()
+    found = settings_values.read(env)
     assert (found.ca_file, found.advisories) == (str(certificate), str(tmp_path))
     assert [str(network) for network in found.allow] == ["10.20.0.0/16", "fd00::/8"]
 
@@ -62,8 +63,6 @@ def test_a_file_without_a_certificate_stops_the_start(monkeypatch, tmp_path, tex
     ("name", "value"),
     [
         ("ALLOW", "10.20.0.1/16"),
-        ("WAIT_SECONDS", "0"),
-        ("WAIT_SECONDS", "601"),
         ("CONNECTIONS", "0"),
         ("PROXY", "proxy"),
         ("PROXY", "https://proxy.acme.example:3128"),

@@ -3,7 +3,7 @@ import pytest
 from apps.contrib.git import credentials, github_apps, hooks
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.tests.credentials.github import github, new_key
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import LOOPBACK
 
 
@@ -16,7 +16,7 @@ def app_key():
 @pytest.fixture
 def forge(app_key, settings):
     """A GitHub on loopback that knows the key."""
-    settings.SOURCES = Sources(allow=LOOPBACK)
+    settings.SOURCES = Outgoing(allow=LOOPBACK)
     github_apps.clear()
     with github(app_key[1]) as site:
         yield site

@@ -12,7 +12,7 @@ from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.tests.credentials.github import new_key
 from apps.lib.errors import Invalid
 from apps.lib.net import fetching
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import LOOPBACK
 from tests.builders.tls import Authority
 from tests.rows import for_each_row
@@ -23,7 +23,7 @@ HTTPS = "https://github.com/acme/vpc"
 def test_without_a_credential_the_settings_alone_count(repository_with, settings, tmp_path):
     ca_file = tmp_path / "ca.pem"
     ca_file.write_bytes(Authority("Acme").pem)
-    settings.SOURCES = Sources(allow=LOOPBACK, ca_file=str(ca_file), proxy="http://proxy.acme.example:3128")
+    settings.SOURCES = Outgoing(allow=LOOPBACK, ca_file=str(ca_file), proxy="http://proxy.acme.example:3128")
 
     access = credentials.access_of(repository_with(HTTPS, host_keys=["ssh-ed25519 AAAA"]))
 
@@ -35,7 +35,7 @@ def test_without_a_credential_the_settings_alone_count(repository_with, settings
 
 
 def test_certificates_that_cannot_be_read_are_said(repository_with, settings):
-    settings.SOURCES = Sources(ca_file="/nonexistent/ca.pem")
+    settings.SOURCES = Outgoing(ca_file="/nonexistent/ca.pem")
 
     with pytest.raises(GitFailed, match="LARDER_SOURCES_CA_FILE") as failed:
         credentials.access_of(repository_with(HTTPS))

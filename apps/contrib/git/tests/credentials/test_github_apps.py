@@ -11,7 +11,7 @@ from apps.contrib.git import credentials, forges, github_apps
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.remotes import parse
 from apps.contrib.git.tests.credentials.github import new_key
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import LOOPBACK
 from tests.rows import for_each_row
 
@@ -137,7 +137,7 @@ def test_a_process_remembers_so_many_tokens_and_no_more(repository, forge, monke
 
 
 def test_a_private_address_is_not_asked(repository, forge, settings):
-    settings.SOURCES = Sources()
+    settings.SOURCES = Outgoing()
 
     with pytest.raises(GitFailed) as failed:
         credentials.access_of(repository)
@@ -161,7 +161,7 @@ def test_the_api_is_that_of_the_repository_s_github(url, api):
 
 def test_the_operator_s_proxy_is_asked(app_key, forge, repository_with, settings):
     """Over plain http a proxy sees the whole URL."""
-    settings.SOURCES = Sources(allow=LOOPBACK, proxy=f"http://127.0.0.1:{forge.port}")
+    settings.SOURCES = Outgoing(allow=LOOPBACK, proxy=f"http://127.0.0.1:{forge.port}")
     given = {"kind": "app", "app_id": 7, "installation_id": 42, "private_key": app_key[0]}
 
     with pytest.raises(GitFailed) as failed:

@@ -7,7 +7,7 @@ from apps.accounts.models import Grant, Role
 from apps.contrib.git import module_folders, previewing, scanning, tasks
 from apps.contrib.git.tests.hooks.sending import Hook, connected
 from apps.jobs.models import Job
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import File, link, submodule
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -129,7 +129,7 @@ def test_a_server_that_is_down_or_private_fails_the_preview_and_the_next_one_suc
     repository, git, site, settings, alice
 ):
     git.commit({"main.tf": AWS})
-    settings.SOURCES = Sources(ca_file=site.ca_file)
+    settings.SOURCES = Outgoing(ca_file=site.ca_file)
     assert preview(repository, alice)["state"] == "failed"
     assert site.requests == []
 

@@ -15,7 +15,7 @@ from apps.contrib.git.models import GitRepository
 from apps.contrib.git.tests.api.conftest import call
 from apps.contrib.git.tests.conftest import module, work_off
 from apps.contrib.git.tests.pages.conftest import LIST, fields_of
-from apps.lib.settings_values.outgoing import Sources
+from apps.lib.settings_values.outgoing import Outgoing
 from tests import pages
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_servers import LOOPBACK, Repository, ssh_key
@@ -36,7 +36,7 @@ def host_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
 
 @pytest.fixture(autouse=True)
 def allowed(settings: Any) -> None:
-    settings.SOURCES = Sources(allow=(*LOOPBACK, ip_network("::1/128")))
+    settings.SOURCES = Outgoing(allow=(*LOOPBACK, ip_network("::1/128")))
 
 
 Serve = Callable[..., AbstractContextManager[SshSite]]

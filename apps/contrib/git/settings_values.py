@@ -1,0 +1,10 @@
+"""What holds for all Git servers, read at the start."""
+
+from typing import Any
+
+from apps.lib.settings_values.outgoing import Outgoing
+
+
+def read(env: Any) -> Outgoing:
+    """Read it by the readers of variables, which a room below the settings is given."""
+    return Outgoing(**env.way_out("LARDER_SOURCES"))
