@@ -8,7 +8,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.reasons import ROWS_SHOWN, Reasoned, acts
 from apps.admin_base import Act
-from apps.contrib.mirror import alarms, exceptions, health, storage, trust, upstreams
+from apps.contrib.mirror import alarms, health, policy_exceptions, storage, trust, upstreams
 from apps.contrib.mirror.models import KeyState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.rows import Alarm, AlarmState
 
@@ -53,7 +53,7 @@ OF_EXCEPTIONS = {
     "withdraw": Act(
         "Withdraw selected exceptions",
         upstreams.OPERATE,
-        each(lambda row, actor: exceptions.withdraw(row, actor=actor), "Withdrawn"),
+        each(lambda row, actor: policy_exceptions.withdraw(row, actor=actor), "Withdrawn"),
         button="Withdraw",
         offered=lambda row: row.withdrawn_at is None,
     ),

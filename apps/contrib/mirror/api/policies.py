@@ -18,7 +18,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import advisories, exceptions, policies
+from apps.contrib.mirror import advisories, policies, policy_exceptions
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policies import Change, DryRun
 from apps.contrib.mirror.rows import Effect, PolicyException
@@ -191,7 +191,7 @@ class ExceptionList(ListView):
     )
 
     def rows(self, host: str) -> QuerySet[PolicyException]:
-        return exceptions.of(policies.place(self.viewer, host))
+        return policy_exceptions.of(policies.place(self.viewer, host))
 
     @operation(
         "Let one version through (staff)",
@@ -207,14 +207,14 @@ class ExceptionList(ListView):
         fields = self.body()
         if ("provider" in fields) == ("module" in fields):
             raise Invalid("Found both or neither, expected a provider or a module.", hint="Send one of the two.")
-        version: UpstreamVersion | exceptions.ModuleVersion
+        version: UpstreamVersion | policy_exceptions.ModuleVersion
         if "module" in fields:
-            version = exceptions.module_version_of(upstream, module=fields["module"], version=fields["version"])
+            version = policy_exceptions.module_version_of(upstream, module=fields["module"], version=fields["version"])
         else:
             namespace, _, type_ = fields["provider"].partition("/")
-            version = exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])
+            version = policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])
         more = {name: fields[name] for name in ("reason", "expires_at")}
-        row = exceptions.allow(version, actor=self.viewer, **more)
+        row = policy_exceptions.allow(version, actor=self.viewer, **more)
         return self.answer(row, HTTPStatus.CREATED)
 
 
@@ -222,7 +222,7 @@ class ExceptionDetail(ApiView):
     @operation("Withdraw an exception (staff)", answers={204: None}, again="404.")
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
         upstream = policies.place(self.viewer, host, changes=True)
-        exceptions.withdraw(exceptions.in_force(upstream, exception_id), actor=self.viewer)
+        policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

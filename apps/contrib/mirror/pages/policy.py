@@ -17,9 +17,9 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import advisories, exceptions, policies, upstreams
-from apps.contrib.mirror.exceptions import ModuleVersion
+from apps.contrib.mirror import advisories, policies, policy_exceptions, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
+from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.contrib.mirror.rows import Effect
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.frame import reauthentication
@@ -138,7 +138,7 @@ def allow(request: HttpRequest, host: str) -> HttpResponse:
         try:
             version = _version_of(upstream, wanted["address"], wanted["version"])
             until = timezone.now() + timedelta(days=wanted["days"])
-            exceptions.allow(version, reason=wanted["reason"], expires_at=until, actor=viewer)
+            policy_exceptions.allow(version, reason=wanted["reason"], expires_at=until, actor=viewer)
         except (Invalid, NotFound) as refusal:
             form.add_error(None, sentence(refusal))
         else:
@@ -153,9 +153,9 @@ def allow(request: HttpRequest, host: str) -> HttpResponse:
 def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse:
     viewer = session_viewer(request)
     upstream = policies.place(viewer, host, changes=True)
-    row = exceptions.in_force(upstream, exception_id)
+    row = policy_exceptions.in_force(upstream, exception_id)
     reauthentication.require(request, f"Withdraw the exception for {row.about}")
-    exceptions.withdraw(row, actor=viewer)
+    policy_exceptions.withdraw(row, actor=viewer)
     messages.success(request, f"The rules decide about {row.about} again.")
     return see_other("upstream-policy", upstream.host)
 
@@ -163,9 +163,9 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
 def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersion | ModuleVersion:
     """Raises NotFound and Invalid."""
     if address.count("/") > 1:
-        return exceptions.module_version_of(upstream, module=address, version=version)
+        return policy_exceptions.module_version_of(upstream, module=address, version=version)
     namespace, _, type_ = address.partition("/")
-    return exceptions.version_of(upstream, namespace=namespace, type=type_, version=version)
+    return policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=version)
 
 
 def _forms(upstream: Upstream, data: QueryDict | None) -> tuple[PolicyForm, Any]:
@@ -201,7 +201,7 @@ def _page(
     errors = [error.code for found in form.errors.as_data().values() for error in found] if form.is_bound else []
     refused = HTTPStatus.CONFLICT if "conflict" in errors else HTTPStatus.UNPROCESSABLE_ENTITY
     index, now = advisories.index(), timezone.now()
-    rows = exceptions.of(upstream)[:SHOWN_EXCEPTIONS]
+    rows = policy_exceptions.of(upstream)[:SHOWN_EXCEPTIONS]
     # A link from a version that is held back names it.
     named = {name: request.GET.get(name, "")[:200] for name in ("address", "version")}
     context = {

@@ -7,9 +7,9 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import exceptions, policies, upstreams
-from apps.contrib.mirror.exceptions import ModuleVersion
+from apps.contrib.mirror import policies, policy_exceptions, upstreams
 from apps.contrib.mirror.models import UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.lib import versions
 
 NOWHERE: dict[str, Any] = {"exception_id": 0}
@@ -18,7 +18,7 @@ NOWHERE: dict[str, Any] = {"exception_id": 0}
 def place(upstream, operator):
     version = _version(upstream)
     until = timezone.now() + timedelta(days=7)
-    row = exceptions.allow(version, reason="Fixes a hole.", expires_at=until, actor=Viewer(operator))
+    row = policy_exceptions.allow(version, reason="Fixes a hole.", expires_at=until, actor=Viewer(operator))
     return {"exception_id": row.pk}
 
 
@@ -34,7 +34,7 @@ def shelve(operator, hostile):
     until = timezone.now() + timedelta(days=7)
     module = ModuleVersion(upstream, "terraform-aws-modules/vpc/aws", "5.1.0")
     for one in (version, module):
-        exceptions.allow(one, reason=hostile, expires_at=until, actor=Viewer(operator))
+        policy_exceptions.allow(one, reason=hostile, expires_at=until, actor=Viewer(operator))
 
 
 def _version(upstream):

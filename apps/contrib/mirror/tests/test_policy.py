@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import exceptions
+from apps.contrib.mirror import policy_exceptions
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.policy import decide, decisions, next_change, platform_decisions, require_visible
 from apps.contrib.mirror.tests.policy import LONG_AGO, NOW, provider, rule, save, soon, upstream, version, visible
@@ -200,7 +200,7 @@ def test_a_list_of_thousands_costs_three_queries(opentofu, random, django_assert
     more = [of(provider=random, version=f"2.{n}.0", sort_key=b"\2%09d" % n, first_seen_at=NOW) for n in range(2000)]
     of.objects.bulk_create(more)
     save(opentofu, rule("cool_down", days=2), *[rule("deny", f"acme/p{number}") for number in range(50)])
-    exceptions.allow(rows[0], reason="now", expires_at=soon(), actor=Viewer())
+    policy_exceptions.allow(rows[0], reason="now", expires_at=soon(), actor=Viewer())
 
     with django_assert_num_queries(3):
         found = decisions(random, now=NOW)

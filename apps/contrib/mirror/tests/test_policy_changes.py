@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import exceptions, policies
+from apps.contrib.mirror import policies, policy_exceptions
 from apps.contrib.mirror.policy import decide
 from apps.contrib.mirror.rows import PolicyException
 from apps.contrib.mirror.tests.policy import NOW, provider, rule, save, soon, upstream, version, visible
@@ -34,7 +34,7 @@ def test_an_exception_shows_one_version_until_it_expires(opentofu, random, olga)
     save(opentofu, rule("deny"))
     ends = soon()
 
-    exceptions.allow(new, reason="Fixes CVE-2026-1", expires_at=ends, actor=Viewer(olga))
+    policy_exceptions.allow(new, reason="Fixes CVE-2026-1", expires_at=ends, actor=Viewer(olga))
 
     assert visible(random) == ["2.0.0"]
     found = decide(new, now=NOW, platform="windows_amd64")
@@ -48,14 +48,14 @@ def test_an_exception_shows_one_version_until_it_expires(opentofu, random, olga)
 
 def test_a_withdrawn_exception_shows_nothing_and_is_withdrawn_once(random, olga):
     new = version(random, "2.0.0", first_seen_at=soon(0))
-    row = exceptions.allow(new, reason="Fixes it", expires_at=soon(), actor=Viewer(olga))
+    row = policy_exceptions.allow(new, reason="Fixes it", expires_at=soon(), actor=Viewer(olga))
     assert visible(random, now=soon(0)) == ["2.0.0"]
 
-    exceptions.withdraw(row, actor=Viewer(olga))
+    policy_exceptions.withdraw(row, actor=Viewer(olga))
 
     assert visible(random, now=soon(0)) == []
     with pytest.raises(Conflict, match="has ended already"):
-        exceptions.withdraw(row, actor=Viewer(olga))
+        policy_exceptions.withdraw(row, actor=Viewer(olga))
 
 
 @for_each_row(("reason", "days"), [(" ", 7), ("x" * 301, 7), ("late", 0), ("late", -1), ("late", 400)])
@@ -63,7 +63,7 @@ def test_an_exception_needs_a_reason_and_an_expiry_within_a_year(random, reason,
     new = version(random, "2.0.0")
 
     with pytest.raises(Invalid):
-        exceptions.allow(new, reason=reason, expires_at=soon(days), actor=Viewer())
+        policy_exceptions.allow(new, reason=reason, expires_at=soon(days), actor=Viewer())
 
     assert not new.exceptions.exists()
 
@@ -71,10 +71,10 @@ def test_an_exception_needs_a_reason_and_an_expiry_within_a_year(random, reason,
 def test_an_exception_is_for_a_version_that_larder_knows(opentofu, random):
     version(random, "2.0.0")
 
-    found = exceptions.version_of(opentofu, namespace="HashiCorp", type="random", version="v2.0.0+other")
+    found = policy_exceptions.version_of(opentofu, namespace="HashiCorp", type="random", version="v2.0.0+other")
     assert found.version == "2.0.0"
     with pytest.raises(NotFound, match=r"knows no version 9\.9\.9"):
-        exceptions.version_of(opentofu, namespace="hashicorp", type="random", version="9.9.9")
+        policy_exceptions.version_of(opentofu, namespace="hashicorp", type="random", version="9.9.9")
 
 
 @pytest.mark.both

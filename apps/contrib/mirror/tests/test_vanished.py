@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, browsing, exceptions
+from apps.contrib.mirror import alarms, browsing, policy_exceptions
 from apps.contrib.mirror.models import Absence, Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from apps.contrib.mirror.tests import fetched
@@ -94,7 +94,7 @@ def test_accepted_it_is_gone_and_an_exception_brings_it_back(upstream, tool, sto
 
     version = UpstreamVersion.objects.select_related("provider__upstream").get(version="1.0.0")
     until = timezone.now() + timedelta(days=3)
-    exceptions.allow(version, reason="A release needs it.", expires_at=until, actor=staff)
+    policy_exceptions.allow(version, reason="A release needs it.", expires_at=until, actor=staff)
     assert stored.versions(upstream) == ["1.1.0", "1.0.0"]
     assert list(stored.archives(upstream, "1.0.0")) == ["linux_amd64"]
     assert body_of(stored.get(package_url(upstream))) == tool.zip("1.0.0")
