@@ -27,11 +27,12 @@ class Mutation:
 
 
 def mutations() -> list[Mutation]:
-    """Return those of this folder, and those of the rooms."""
+    """Return those of this folder and of the rooms, but for those that only the tests of a room notice that is gone."""
     tables = [tomllib.loads((Path(__file__).parent / "mutations.toml").read_text()), *rooms.tables("mutations")]
-    return [
+    found = [
         Mutation(area=area, name=name, **fields)
         for table in tables
-        for area, found in table.items()
-        for name, fields in found.items()
+        for area, entries in table.items()
+        for name, fields in entries.items()
     ]
+    return [one for one in found if not all(map(rooms.is_gone, one.tests))]
