@@ -128,6 +128,29 @@ def test_nothing_else_links_to_a_room_that_can_be_left_out():
     assert {path: found for path in rest if (found := named & set(ROUTE.findall(path.read_text())))} == {}
 
 
+def test_nothing_else_asks_for_the_rows_of_a_room_that_can_be_left_out():
+    """By the name that they have at a row of the core: without the folder of the room such a query is an error."""
+    fields = [
+        field
+        for model in apps.get_models()
+        if model.__module__.startswith("apps.contrib.")
+        for field in model._meta.get_fields()
+        if field.is_relation and field.concrete and not field.remote_field.hidden
+    ]
+    names = {
+        name
+        for field in fields
+        if not field.related_model.__module__.startswith("apps.contrib.")
+        for name in (field.related_query_name(), field.remote_field.get_accessor_name())
+    }
+    asked = re.compile(rf"\b(?:{'|'.join(sorted(names) or ['nothing'])})(?:__|\b)")
+    rest = [*sources.templates(), *sources.python_files("apps", "registry_site")]
+    rest = [path for path in rest if not path.is_relative_to(CHECKOUT / "apps" / "contrib")]
+
+    assert names or not ARE_ALL_HERE
+    assert {path: found for path in rest if (found := asked.findall(path.read_text()))} == {}
+
+
 def test_nothing_else_names_a_room_that_can_be_left_out():
     """Documents do, and the record of landed migrations: what was entered there stays, wherever it lies now."""
     names = re.compile(rf"apps[./]contrib[./](?:{'|'.join(INSTALLED_ROOMS)})\b")
