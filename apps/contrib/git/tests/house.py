@@ -22,6 +22,8 @@ def connect(namespace: Namespace, owner: User, name: str) -> GitRepository:
 
 CONNECTIONS = {"git-repository": connect}
 CONNECTION_NAMES = ("Git repository https://github.com/acme/vpc",)
+# Whether it is used, which says if its queue needs a worker, and what it tells.
+QUERIES_OF_METRICS = 2
 PARTS = ("git",)
 PEOPLE_ONLY = {
     "contrib.git.connecting.change": "change repositories",

@@ -28,6 +28,8 @@ FOR_AUDITORS = {
     *("portal:mirror-alarm", "portal:mirror-alarms", "portal:mirror-key", "portal:mirror-upstream"),
     "portal:upstream-policy",
 }
+# Whether it is used, which says if its queue needs a worker, and what it tells.
+QUERIES_OF_METRICS = 2
 PARTS = ("upstreams",)
 SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
 SMALL = {
