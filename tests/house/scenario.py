@@ -41,8 +41,7 @@ from tests.protocol.providers import cast
 from tests.sessions import in_browser
 from tests.shelves import run_jobs
 
-# What routes of the rooms name and take.
-ROOMS = rooms.modules("scenario")
+ROOMS = rooms.modules("scenario")  # what their routes name and take
 ABSENT = "missing"
 NAMES = {"private": "acme", "internal": "hall", "public": "pantry"}
 FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("modules/", "examples/", "")}}
@@ -54,9 +53,6 @@ ON_ITS_WAY = {
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
-# Of another registry. A room that has some fills in its own.
-MIRRORED = {"hostname": "nowhere.example", "namespace": "acme", "type": "dns", "version": "1.0.0"}
-MIRRORED |= {"capability": "forged.link", "file_name": PACKAGE}
 NOTHING_GOES = planning.digest_of("deprecate", [])
 EVERYWHERE = {
     "name": "vpc",
@@ -82,7 +78,7 @@ EVERYWHERE = {
     "provider": "nowhere",
     "account_id": 0,
     "link": "forged:1:2",
-    "package": MIRRORED,
+    "package": {"hostname": "nowhere.example", "capability": "forged.link"},  # of another registry: a room has some
     "key_id": scenario_statements.KEY_ID,
 }
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
@@ -107,7 +103,7 @@ class World:
         named = place["oci"] if route.name.startswith("oci:") else place
         values = {argument: named[argument] for argument in route.arguments}
         if route.name.startswith("protocol:mirror-package"):
-            values |= {argument: place["package"][argument] for argument in route.arguments}
+            values |= {argument: place["package"].get(argument, value) for argument, value in values.items()}
         if route.name == "portal:namespace":  # the one route that calls it so
             values = {"name": place["namespace"]}
         if route.name == "api:user-token":  # it is hers
