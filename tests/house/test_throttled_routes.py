@@ -13,7 +13,7 @@ from tests import rooms
 from tests.api import schema
 from tests.house import scenario
 from tests.house.policy.table import ROUTES, TABLES, kind_of
-from tests.house.policy.test_idempotent import id_of
+from tests.openapi import id_of
 from tests.programs import CHECKOUT
 
 # What a search and an export are, beside what is sent for a policy's cell.
