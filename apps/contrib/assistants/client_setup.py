@@ -5,7 +5,7 @@ import json
 from django.conf import settings
 from django.urls import reverse
 
-from apps.portal.snippets.client_setup import Snippet
+from apps.snippets.client_setup import Snippet
 
 
 def snippet() -> Snippet | None:
