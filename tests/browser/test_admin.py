@@ -7,6 +7,7 @@ from tests.browser.conftest import findings_in_both_themes, serious_findings
 from tests.browser.publishing import choose_a_new_one, expect_published
 from tests.builders.archives import module_zip
 from tests.live import Live
+from tests.turns import is_today
 
 pytestmark = pytest.mark.live
 # Columns beyond the edge of a list, and cells that have a line for each word.
@@ -116,10 +117,12 @@ def test_a_filter_by_name_suggests_and_narrows(page, space, module):
     assert serious_findings(page) == []
 
 
-@pytest.mark.parametrize("findings", [serious_findings, pytest.param(findings_in_both_themes, marks=NIGHTLY)])
-def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, findings):
-    """Labels of inline rows and of what select2 draws among them."""
+@pytest.mark.timeout(1200)  # at night, on a machine that others keep busy
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=NIGHTLY)])
+def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, every):
+    """Labels of inline rows and of what select2 draws among them. By day axe sees a third of them, by turns."""
     page, watch = shelf_browser
+    findings = serious_findings if every > 1 else findings_in_both_themes
     page.set_viewport_size({"width": 1440, "height": 900})
     page.goto("/admin/audit/auditevent/")
     listed, added = (
@@ -127,21 +130,21 @@ def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, findings):
         for links in ("th a", ".addlink")
     )
     opened = []
-    for path in [*listed, *added]:
+    for number, path in enumerate([*listed, *added]):
         page.goto(path)
         assert page.evaluate(CRAMPED) == [], path
-        assert findings(page) == [], path
+        assert not is_today(number, every) or findings(page) == [], path
         row = page.locator("#result_list tbody th a")
         if row.count():
             opened.append(row.first.evaluate("link => link.pathname"))
-    for path in opened:
+    for number, path in enumerate(opened):
         page.goto(path)
         folded = page.locator("#content details:not([open]) > summary")
         while folded.count():
             folded.first.click()
         if (more := page.locator(".add-row a")).count():
             more.first.click()
-        assert findings(page) == [], path
+        assert not is_today(number, every) or findings(page) == [], path
     assert (len(listed), len(added)) == (42, 4)
     assert len(opened) > 12
     assert watch.unexpected() == []

@@ -6,7 +6,6 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
-from datetime import date
 from importlib import import_module
 from typing import Any
 
@@ -26,6 +25,7 @@ from tests.mutations.__main__ import copied, selection
 from tests.programs import CHECKOUT
 from tests.rooms import ARE_ALL_HERE
 from tests.rows import for_each_row
+from tests.turns import TODAY
 
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
 # Contributions that are no names below the room.
@@ -81,10 +81,9 @@ sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider"]))
 """
 PARALLEL = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
 # Collecting takes half a minute: one of them by turns in CI, all at night.
-TURN = date.today().toordinal() % len(INSTALLED_ROOMS)  # noqa: DTZ011  # any day will do
+OF_TODAY = [*INSTALLED_ROOMS][TODAY % len(INSTALLED_ROOMS)]
 EACH = [
-    pytest.param(room, marks=pytest.mark.slow if number == TURN else pytest.mark.nightly)
-    for number, room in enumerate(INSTALLED_ROOMS)
+    pytest.param(room, marks=pytest.mark.slow if room == OF_TODAY else pytest.mark.nightly) for room in INSTALLED_ROOMS
 ]
 
 
@@ -250,7 +249,7 @@ def test_without_its_folder_make_test_passes(room, tmp_path):
 @pytest.mark.timeout(3300)
 def test_with_a_room_left_out_make_test_passes(tmp_path):
     """One of them each night: the tables of its rows are there, and so is most of what could fail."""
-    assert not _quick(copied(tmp_path), [*INSTALLED_ROOMS][TURN])
+    assert not _quick(copied(tmp_path), OF_TODAY)
 
 
 @pytest.mark.django_db
