@@ -35,12 +35,14 @@ class DryRun(Shape):
     version = CharField()
     reasons = Reason(many=True, help_text="Why Larder would ask or reject it.")
     against = CharField(
-        source="verdict.against", allow_null=True, help_text="The version that users have now; null if there is none."
+        source="comparison.against",
+        allow_null=True,
+        help_text="The version that users have now; null if there is none.",
     )
     severity = ChoiceField([str(one) for one in Severity], allow_null=True, help_text="The highest of the changes.")
-    step = ChoiceField(["major", "minor", "patch", "pre-release"], source="verdict.step", allow_null=True)
+    step = ChoiceField(["major", "minor", "patch", "pre-release"], source="comparison.step", allow_null=True)
     is_said = BooleanField(
-        source="verdict.is_said",
+        source="comparison.is_said",
         allow_null=True,
         help_text="False for breaking changes without a major version.",
     )

@@ -1,4 +1,4 @@
-"""What holds for all Git servers, read at the start."""
+"""The settings of all Git servers, read at the start."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What is counted of fetches from other registries, for /metrics."""
+"""Counters of fetches from other registries, for /metrics."""
 
 from apps.lib.process.metrics import counter, histogram
 

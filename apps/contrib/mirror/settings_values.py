@@ -1,4 +1,4 @@
-"""What holds for all registries whose providers are mirrored, read at the start."""
+"""The settings of all registries whose providers are mirrored, read at the start."""
 
 import os
 from dataclasses import dataclass

@@ -50,7 +50,7 @@ class Expression(Protocol):
 
     @property
     def value(self) -> Any:
-        """As `literal`; in JSON a string is one where it would be a template, too."""
+        """The value of `literal`; a JSON string has one even where it would be a template."""
 
     @property
     def sort(self) -> Sort: ...

@@ -1,4 +1,4 @@
-"""What Larder counts about itself, for /metrics (registry_site/monitoring). A room may have `counters` of its own.
+"""The counters of Larder itself, for /metrics (registry_site/monitoring). A room may have `counters` of its own.
 
 No label names what people own. Counted in memory: an increment costs half a microsecond. Each metric has a label, so
 that it is listed once it counted.
