@@ -63,9 +63,7 @@ def commands() -> None:
 
 
 def workers(count: int) -> None:
-    for module in WORKER:
-        import_module(module)
-    import_module("registry_site.celery").app.loader.import_default_modules()
+    alive: set[int] = set()
 
     def fork() -> int:
         return os.fork() or run("worker", "--parent", str(os.getppid()))
@@ -78,13 +76,19 @@ def workers(count: int) -> None:
             os.waitpid(pid, 0)
         os._exit(0)
 
-    signal.signal(signal.SIGTERM, end)
-    alive = {fork() for _ in range(count)}
+    signal.signal(signal.SIGTERM, end)  # first: tests may be done before all is loaded
+    load()
+    for module in WORKER:
+        import_module(module)
+    import_module("registry_site.celery").app.loader.import_default_modules()
     while True:
+        while len(alive) < count:
+            alive.add(fork())
         alive.discard(os.wait()[0])
-        alive.add(fork())
 
 
 if __name__ == "__main__":
+    if sys.argv[1:]:
+        workers(int(sys.argv[1]))
     load()
-    workers(int(sys.argv[1])) if sys.argv[1:] else commands()
+    commands()
