@@ -44,7 +44,8 @@ test-all: ## Run all that CI runs: what `make test` has, whole Larders, browsers
 nightly: ## Run what takes an hour: crash points, races, slow clients, full disks, the full stack, other Pythons
 	@bin/prepare requirements-dev.txt
 	@status=0; \
-	echo "== for the night"; $(PYTEST) -m "nightly or (matrix and both)" || status=1; \
+	echo "== for the night"; $(PYTEST) -m "nightly or turns or (matrix and both)" || status=1; \
+	echo "== on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "(nightly or turns) and both" || status=1; \
 	echo "== the full stack"; $(MAKE) --no-print-directory test-full || status=1; \
 	for python in $(PYTHONS); do \
 		[ "$$($$python -V 2>&1)" != "$$($(BIN)/python -V)" ] || continue; \

@@ -11,6 +11,7 @@ pytest_plugins = [
     "tests.migrated",
     "tests.needs",
     "tests.nothing",
-    "tests.progress",
-    "tests.larders",  # needs the one before
+    "tests.progress",  # those below need it
+    "tests.turns",
+    "tests.larders",
 ]

@@ -25,7 +25,7 @@ AT_NIGHT: tuple[Look, ...] = ((1440, ("dark", "light")), (768, ()), (320, ("ligh
 
 def by_day(number: int) -> tuple[Look, ...]:
     """Axe takes most of a page's time, and pages share most of what it looks at."""
-    return (1440, (THEMES[number % 2],) if is_today(number, 3) else ()), (320, ())
+    return (1440, (THEMES[number % 2],) if is_today(number) else ()), (320, ())
 
 
 def portal_routes(patterns: Any = None) -> set[str]:

@@ -12,7 +12,11 @@ from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import start_live
 from tests.vault_server import TOKEN, vault_server
 
-pytestmark = [pytest.mark.live, pytest.mark.embedded("it reads what the worker left in its data folder")]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.turns,
+    pytest.mark.embedded("it reads what the worker left in its data folder"),
+]
 
 
 @contextmanager

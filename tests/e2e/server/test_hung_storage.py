@@ -20,7 +20,13 @@ from tests.live import Live, start_live
 from tests.site.monitoring.test_metrics import samples_of
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.needs("postgres"), pytest.mark.embedded("stops its S3")]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.turns,
+    pytest.mark.slow,
+    pytest.mark.needs("postgres"),
+    pytest.mark.embedded("stops its S3"),
+]
 
 READERS = 20
 CONNECTIONS = 4  # fewer than half of its threads

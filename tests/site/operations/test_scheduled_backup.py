@@ -20,7 +20,12 @@ from tests.chaos.faulty_storage import Proxy
 from tests.e2e.providers import Depot
 from tests.live import CHECKOUT, Live, environment_of, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.embedded("reads the folder of a storage")]
+pytestmark = [
+    pytest.mark.live,
+    pytest.mark.turns,
+    pytest.mark.slow,
+    pytest.mark.embedded("reads the folder of a storage"),
+]
 UNIT = "larder-backup"
 VERSIONS = ("1.0.0", "1.1.0")
 LAST_RUN = "SELECT is_good FROM blobs_run WHERE what = 'backup'"
