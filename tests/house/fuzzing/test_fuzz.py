@@ -17,6 +17,7 @@ from tests.house.routes import all_routes
 pytestmark = [
     pytest.mark.both,
     pytest.mark.matrix,
+    pytest.mark.timeout(1200),  # every route in one test: minutes on a machine that others keep busy
     *([pytest.mark.nightly] if settings.TEST_DATABASE == "sqlite" else []),
 ]
 # Twenty rounds of some seeds were run by hand: raise ROUNDS to look for more. Each database has attacks of its own.
