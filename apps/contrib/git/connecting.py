@@ -103,7 +103,7 @@ def change(
 ) -> None:
     """`rules`, `credential`, `poll_minutes`, `submodules`, as of `connect`. Raises Invalid and Conflict.
 
-    Its tags are judged by the new rules at the next listing, which begins at once. `selected`: of the tags that were
+    Its tags are matched with the new rules at the next listing, which begins at once. `selected`: of the tags that were
     listed before, which the new rules publish; None: all that fit.
     """
     wanted = _submodules(changes.get("submodules"), changes.pop("allow_submodules", None))

@@ -35,7 +35,7 @@ def progress_of(repositories: Collection[GitRepository]) -> dict[int, Progress]:
     now = timezone.now()
     is_waiting = Q(shown=Verdict.WAITING)
     lately = ~is_waiting & Q(changed_at__gt=now - LATELY)
-    rows = Tag.objects.filter(repository__in=repositories).judged().exclude(verdict=Verdict.IGNORED)
+    rows = Tag.objects.filter(repository__in=repositories).with_shown().exclude(verdict=Verdict.IGNORED)
     counted = rows.exclude(verdict=Verdict.WAITING, code=COOLING_DOWN).order_by().values("repository")
     found: dict[int, dict[str, Any]] = {
         row["repository"]: dict(row)

@@ -106,7 +106,7 @@ class Tags:
         there = f" at {self.listing.remote.url}" if self.listing.remote != self.remote else ""
         return f"{len(self.listing.tags):,} tags{there}"
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:  # noqa: ARG002
+    def matched(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:  # noqa: ARG002
         return list(self.listing.tags), partial(tag_matching.match_rules, rules=rulebook.of(row))
 
 

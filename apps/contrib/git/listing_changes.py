@@ -73,17 +73,17 @@ def apply(
     found: Sequence[Ref],
     *,
     now: datetime,
-    judge: Callable[[Ref], list[TagMatch]] | None = None,
+    match: Callable[[Ref], list[TagMatch]] | None = None,
 ) -> Changes:
     """In the caller's transaction, which has locked the repository. A few queries for any number of tags. Raises
     TooManyVersions.
 
-    `judge`: in the place of the rules.
+    `match`: in the place of the rules.
     """
-    judge = judge or partial(tag_matching.match_rules, rules=rulebook.of(repository))
+    match = match or partial(tag_matching.match_rules, rules=rulebook.of(repository))
     listed = {tag_matching.stored_name(ref): ref for ref in found}
-    judged = {
-        (tag_matching.stored_name(ref), one.module): one for ref, one in tag_matching.match_all(listed.values(), judge)
+    matched = {
+        (tag_matching.stored_name(ref), one.module): one for ref, one in tag_matching.match_all(listed.values(), match)
     }
     rows = Tag.objects.filter(repository=repository).annotate(release_state=F("release__state"))
     known = {(row.name, row.module): row for row in rows}
@@ -97,8 +97,8 @@ def apply(
         ref, before = listed.get(row.name), _values(row)
         if _is_made(row):
             _watch(row, ref, changes)
-        elif ref is not None and key in judged:
-            _judge_again(row, ref, judged[key], ended.get(row.release_id or 0))
+        elif ref is not None and key in matched:
+            _match_again(row, ref, matched[key], ended.get(row.release_id or 0))
         elif ref is None and row.module and row.verdict != Verdict.IGNORED:
             _set(row, Verdict.GONE, "deleted", "The tag was deleted before it was published.")
         else:
@@ -107,7 +107,7 @@ def apply(
             if (row.verdict, row.commit) != (before["verdict"], before["commit"]):
                 row.changed_at = now
             changes.changed[row.pk] = row
-    for key, one in judged.items():
+    for key, one in matched.items():
         # A tag of a release is no tag that fits no rule, whatever the rules are now.
         if key not in known and (one.module or key[0] not in made):
             # After a change of rules, a tag that is listed for the first time is new, and no part of the selection.
@@ -164,7 +164,7 @@ def _watch(row: Tag, ref: Ref | None, changes: Changes) -> None:
     row.commit, row.tag_object = ref.commit, ref.tag_object
 
 
-def _judge_again(row: Tag, ref: Ref, one: TagMatch, release: Release | None) -> None:
+def _match_again(row: Tag, ref: Ref, one: TagMatch, release: Release | None) -> None:
     """Of no release, or of one that was refused."""
     is_same = (row.commit, row.folder, row.version) == (ref.commit, one.folder, one.version)
     is_left_out = row.code == NOT_SELECTED and one.verdict == Verdict.WAITING

@@ -180,7 +180,7 @@ class Precedence(models.IntegerChoices):
 
 
 class TagQuerySet(models.QuerySet["Tag"]):
-    def judged(self) -> "TagQuerySet":
+    def with_shown(self) -> "TagQuerySet":
         """Annotate `shown`, the verdict that readers see: once a release was made of a tag, its state decides.
 
         So no verdict can be wrong because a worker died before it wrote one.
@@ -230,7 +230,7 @@ class Tag(models.Model):
     changed_at = models.DateTimeField(help_text="When its verdict or commit last changed.")
 
     objects = TagQuerySet.as_manager()
-    shown: str  # by `judged`
+    shown: str  # by `with_shown`
 
     class Meta:
         constraints = [

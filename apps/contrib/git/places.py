@@ -27,7 +27,7 @@ from apps.releases.origin import other_registries
 class Found(Protocol):
     """The result of a listing; as text, how many of what."""
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
+    def matched(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
         """Return the tags, and what judges them. In the transaction that has locked the repository."""
 
 

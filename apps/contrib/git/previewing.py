@@ -83,9 +83,9 @@ def planned(repository: GitRepository, rules: Iterable[Mapping[str, Any]] | None
     wanted = rulebook.of(repository) if rules is None else [_rule(rule) for rule in rules]
     refs = {ref["tag"]: ref for ref in (repository.preview or {}).get("refs", [])}
     tags = (Ref(ref["tag"], ref["commit"]) for ref in refs.values())
-    judged = tag_matching.match_all(tags, partial(tag_matching.match_rules, rules=wanted))
-    plan = _Plan(repository, refs, {one.module for _, one in judged if one.module})
-    found = [(one.sort_key, plan.row(ref.name, one)) for ref, one in judged]
+    matched = tag_matching.match_all(tags, partial(tag_matching.match_rules, rules=wanted))
+    plan = _Plan(repository, refs, {one.module for _, one in matched if one.module})
+    found = [(one.sort_key, plan.row(ref.name, one)) for ref, one in matched]
     found.sort(key=lambda pair: (pair[1]["tag"], pair[1]["module"]))
     found.sort(key=lambda pair: pair[0], reverse=True)
     return [row for _, row in found]

@@ -178,21 +178,21 @@ class Versions:
     def __str__(self) -> str:
         return f"{len(self.offer.versions):,} versions"
 
-    def judged(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
+    def matched(self, row: GitRepository, now: datetime) -> tuple[list[Ref], Callable[[Ref], list[TagMatch]]]:
         rows = {tag.name: tag for tag in Tag.objects.filter(repository=row).order_by("-seen_at", "-pk")}
         rules = rulebook.of(row)
         is_first = row.fetched_at is None
 
-        def judge(ref: Ref) -> list[TagMatch]:
+        def match(ref: Ref) -> list[TagMatch]:
             return [
-                self._judged(one, ref, rows.get(ref.name), now, is_first)
+                self._matched(one, ref, rows.get(ref.name), now, is_first)
                 for one in tag_matching.match_rules(ref, rules)
             ]
 
         known = {name: rows[name].commit if name in rows else "" for name in self.offer.versions}
-        return [Ref(name, self.commits.get(name, commit)) for name, commit in known.items()], judge
+        return [Ref(name, self.commits.get(name, commit)) for name, commit in known.items()], match
 
-    def _judged(self, one: TagMatch, ref: Ref, row: Tag | None, now: datetime, is_first: bool) -> TagMatch:  # noqa: FBT001
+    def _matched(self, one: TagMatch, ref: Ref, row: Tag | None, now: datetime, is_first: bool) -> TagMatch:  # noqa: FBT001
         if row is not None and row.verdict == Verdict.MOVED and row.release_id is None:
             return replace(one, verdict=Verdict.MOVED, code=MOVED, reason=row.reason, known_since=row.known_since)
         known_since, held = self.offer.standing_of(ref.name, row, now, is_first=is_first)

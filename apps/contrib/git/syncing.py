@@ -81,7 +81,7 @@ def retry(*, tag: Tag, actor: Viewer) -> None:
     repository = row_locks.required_working(tag.repository)
     if repository.started_at is None:
         raise Conflict("The repository is a draft: nothing of it is published yet.", hint="Start it first.")
-    row = Tag.objects.filter(pk=tag.pk).judged().first()
+    row = Tag.objects.filter(pk=tag.pk).with_shown().first()
     if row is None:
         raise Conflict("This tag is no longer listed.", hint="Reload the page.")
     if not may_retry(row):
@@ -185,8 +185,8 @@ def _apply(claim: Claim, repository: GitRepository, found: Found, said: _Log, as
         row = row_locks.working(repository.pk)
         if row is None:
             return True
-        tags, judge = found.judged(row, now)
-        changes = listing_changes.apply(row, tags, now=now, judge=judge)
+        tags, match = found.matched(row, now)
+        changes = listing_changes.apply(row, tags, now=now, match=match)
         requesting.answered(asked, now=now)
         queued = queueing.queue_waiting(row)
         said.add(str(changes))

@@ -19,7 +19,7 @@ def tags_of(repository: GitRepository, *, verdict: str = "", q: str = "") -> Tag
 
     `q` is a part of a tag, a module, a commit's beginning or a version.
     """
-    rows = Tag.objects.filter(repository=repository).judged()
+    rows = Tag.objects.filter(repository=repository).with_shown()
     if verdict:
         by_shown: dict[str, str] = {"shown": verdict}  # annotated
         rows = rows.filter(**by_shown)
@@ -35,7 +35,7 @@ def counts(repositories: Collection[GitRepository]) -> dict[int, dict[str, int]]
     query.
     """
     found = {row.pk: dict.fromkeys(Verdict.values, 0) for row in repositories}
-    tags = Tag.objects.filter(repository__in=found).judged().order_by()
+    tags = Tag.objects.filter(repository__in=found).with_shown().order_by()
     columns = ("repository", "shown")  # annotated
     for repository, verdict, number in tags.values_list(*columns).annotate(number=Count("pk")):
         found[repository][verdict] = number
@@ -61,7 +61,7 @@ def reason_of(tag: Tag) -> str:
 def changed_at(tag: Tag) -> datetime:
     """Return when its verdict or commit last changed; of a published one, when its version was published.
 
-    The row says only when the tag was listed, judged or fetched: what follows is in its release. The tag comes from
+    The row says only when the tag was listed, matched or fetched: what follows is in its release. The tag comes from
     `tags_of`.
     """
     release = tag.release

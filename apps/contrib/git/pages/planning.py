@@ -129,7 +129,7 @@ class Plan:
 
 
 def plan_of(rows: Iterable[Mapping[str, Any]], known: Mapping[tuple[str, str], Tag] | None = None) -> Plan:
-    """From what `previewing.planned` answers. `known`: tags that were judged before, by name and module."""
+    """From what `previewing.planned` answers. `known`: tags that were matched before, by name and module."""
     choices: dict[str, Choice] = {}
     others = []
     for row in rows:
@@ -207,7 +207,7 @@ def plan_page(request: HttpRequest, namespace: str, repository_id: int) -> HttpR
     act = request.POST.get("act", "").partition(":")[0]
     error, plan, too_many, rows, is_checked = "", Plan([], []), 0, [], False
     try:
-        tags = repository.tags.exclude(module="").judged().only(*TAG_FIELDS)
+        tags = repository.tags.exclude(module="").with_shown().only(*TAG_FIELDS)
         if request.method == "POST":
             rules = [rule.as_json() for rule in rulebook.checked(rules)]
         is_checked = previewing.is_checked(repository, rules)

@@ -106,4 +106,4 @@ def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[s
 
 
 def verdicts_of(repository: GitRepository) -> dict[str, tuple[str, str]]:
-    return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).judged()}
+    return {tag.name: (tag.shown, tag.module) for tag in Tag.objects.filter(repository=repository).with_shown()}

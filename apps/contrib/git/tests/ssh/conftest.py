@@ -121,7 +121,7 @@ class Portal:
 
 
 def verdicts(repository: GitRepository) -> dict[str, str]:
-    return {row.name: row.shown for row in repository.tags.judged()}
+    return {row.name: row.shown for row in repository.tags.with_shown()}
 
 
 @pytest.fixture
