@@ -221,13 +221,13 @@ def _related_models_rendered_once() -> Iterator[None]:
             rendered.render_multiple([model_state])
 
     def in_place(add: Callable[..., None], option: str) -> Callable[..., None]:
-        def added(self: ProjectState, app_label: str, model_name: str, added: Any) -> None:
+        def added(self: ProjectState, app_label: str, model_name: str, one: Any) -> None:
             rendered = self.__dict__.pop("apps", None)
-            add(self, app_label, model_name, added)
+            add(self, app_label, model_name, one)
             if rendered is not None:
                 self.__dict__["apps"] = rendered
                 options = rendered.get_model(app_label, model_name)._meta  # noqa: SLF001  # Django documents it
-                setattr(options, option, [*getattr(options, option), added])
+                setattr(options, option, [*getattr(options, option), one])
                 vars(options).pop("total_unique_constraints", None)
 
         return added
