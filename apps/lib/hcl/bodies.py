@@ -114,11 +114,12 @@ class Inner:
 
 @dataclass(slots=True)
 class Content:
-    """`problems`: what keeps a client from decoding the body at all."""
+    """`problems`: what keeps a client from decoding the body at all. `missing`: where JSON lacks an object."""
 
     arguments: list[Argument] = field(default_factory=list)
     blocks: list[Inner] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
+    missing: list[int] = field(default_factory=list)
     stated: list[Any] = field(default_factory=list)  # the type that the arguments state, once it was read
 
     def value(self, name: str) -> Expression | None:

@@ -20,7 +20,7 @@ from apps.lib.hcl.expressions import inner
 from apps.lib.hcl.files import NOT_LITERAL, File, Unreadable
 from apps.modules.inspection import json_syntax
 from apps.modules.inspection.blocks import LOCAL, MAX_VALUE_BYTES, REPETITIONS, Block, Reading, Value
-from apps.modules.inspection.language.json_bodies import NO_LABEL, JsonBody, JsonExpression
+from apps.modules.inspection.language.json_bodies import JsonBody, JsonExpression
 from apps.modules.inspection.language.schema import BLOCKS, MIGRATIONS, QUERIES, TOP_LEVEL, labels_of
 from apps.modules.inspection.language.table import Nested
 
@@ -143,9 +143,8 @@ class _Reader:
 
     def content(self, body: Body, kinds: Mapping[str, Nested]) -> Content:
         content = body.content(labels_of(kinds), only_arguments=False)
-        for at, message in content.problems:
-            if not message.startswith(NO_LABEL):
-                self.skip(at, "an object is missing here")
+        for at in content.missing:
+            self.skip(at, "an object is missing here")
         return content
 
     def skip(self, at: int, problem: str) -> None:

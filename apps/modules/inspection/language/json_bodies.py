@@ -16,8 +16,6 @@ from apps.modules.inspection import json_syntax
 from apps.modules.inspection.json_syntax import Located, Member
 from apps.modules.inspection.language.references import read_reference
 
-NO_LABEL = "found no label"
-
 
 class JsonBody:
     def __init__(self, value: Located) -> None:
@@ -32,23 +30,23 @@ class JsonBody:
         if only_arguments and not self.value.is_object:
             found.problems.append((self.value.start, f"found {_what(self.value)}, expected an object"))
             return found
-        for member in _members(self.value, found.problems, "an object with arguments and blocks"):
+        for member in _members(self.value, found, "an object with arguments and blocks"):
             if member.key in labels and not only_arguments:
-                found.blocks += _blocks(member, labels[member.key], found.problems)
+                found.blocks += _blocks(member, labels[member.key], found)
             elif member.key != json_syntax.COMMENT:
                 found.arguments.append(Argument(member.key, member.start, JsonExpression(member.value)))
         return found
 
 
-def _blocks(member: Member, labels: int, problems: list[tuple[int, str]]) -> Iterator[Inner]:
+def _blocks(member: Member, labels: int, found: Content) -> Iterator[Inner]:
     """All blocks of a kind."""
     levels: list[tuple[tuple[str, ...], int, Located]] = [((), member.start, member.value)]
     for _ in range(labels):
         inside: list[tuple[tuple[str, ...], int, Located]] = []
         for outer, _, value in levels:
-            named = list(_members(value, problems, f"an object whose keys are labels of {member.key}"))
+            named = list(_members(value, found, f"an object whose keys are labels of {member.key}"))
             if not named and (value.content is None or isinstance(value.content, list)):
-                problems.append((value.start, f"{NO_LABEL} of {member.key}, expected an object with one"))
+                found.problems.append((value.start, f"found no label of {member.key}, expected an object with one"))
             inside += [((*outer, one.key), one.start, one.value) for one in named]
         levels = inside
     for names, at, value in levels:
@@ -56,17 +54,19 @@ def _blocks(member: Member, labels: int, problems: list[tuple[int, str]]) -> Ite
             for body in value.content if value.is_list else [value]:
                 yield Inner(member.key, names, at, JsonBody(body))
         elif value.content is not None:
-            problems.append((value.start, f"found {_what(value)}, expected an object: the body of {member.key}"))
+            found.problems.append((value.start, f"found {_what(value)}, expected an object: the body of {member.key}"))
+            found.missing.append(value.start)
 
 
-def _members(value: Located, problems: list[tuple[int, str]], expected: str) -> Iterator[Member]:
+def _members(value: Located, found: Content, expected: str) -> Iterator[Member]:
     if value.content is None:
         return
     for item in value.content if value.is_list else [value]:
         if item.is_object:
             yield from item.content
         else:
-            problems.append((item.start, f"found {_what(item)}, expected {expected}"))
+            found.problems.append((item.start, f"found {_what(item)}, expected {expected}"))
+            found.missing.append(item.start)
 
 
 def _what(value: Located) -> str:
