@@ -1,7 +1,7 @@
-"""Tests that are too dear for each day take turns by the date: `make test-all` has a third of them, `make nightly` all.
+"""Dear tests that guard nothing take turns by the date: `make test-all` has a third of them, `make nightly` all.
 
-A file marked `turns` starts a Larder of its own or takes a minute; what it shows has tests at a lower level too, and no
-entry of the mutations relies on it.
+Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which stand for their kind. A test that an
+entry of the mutations names is never left out: so each protection is looked at by every run.
 """
 
 from datetime import date
@@ -9,10 +9,12 @@ from zlib import crc32
 
 import pytest
 
+from tests.mutations import mutations
 from tests.progress import path_of
 
 TODAY = date.today().toordinal()  # noqa: DTZ011  # any day will do
 DAYS = 3
+DEAR, NEVER = ("live", "slow"), ("smoke", "full")
 
 
 def is_today(number: int, of: int = DAYS) -> bool:
@@ -20,11 +22,29 @@ def is_today(number: int, of: int = DAYS) -> bool:
     return TODAY % of == number % of
 
 
+def guarding() -> set[str]:
+    """Return the folders, files and tests that entries of the mutations name."""
+    return {name for one in mutations() for name in one.tests}
+
+
+def guards(name: str, named: set[str]) -> bool:
+    """Return whether a test, or a folder or file that it lies in, is among those named."""
+    path = path_of(name)
+    folders = {path[:place] for place, letter in enumerate(path) if letter == "/"}
+    test = name.partition("[")[0].partition("@")[0]  # without parameters, and xdist's group
+    return not named.isdisjoint({path, test, *folders})
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest's own, which selects by markers."""
+    named = guarding()
     for item in items:
-        if item.get_closest_marker("turns") and not is_today(crc32(path_of(item.nodeid).encode())):
+        marks = {mark.name for mark in item.iter_markers()}
+        if marks.isdisjoint(DEAR) or not marks.isdisjoint(NEVER) or guards(item.nodeid, named):
+            continue
+        item.add_marker(pytest.mark.turns)
+        if not is_today(crc32(path_of(item.nodeid).encode())):
             item.add_marker(pytest.mark.nightly)
 
 

@@ -17,7 +17,7 @@ from tests.browser.publishing import describe, expect_published, publish
 from tests.builders.archives import MODULE, module_zip
 from tests.live import CHECKOUT, Live, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 LARGE: dict[str, str | bytes] = {**MODULE, "noise.bin": os.urandom(1_500_000)}  # cannot be compressed
 
 

@@ -13,7 +13,7 @@ from tests.browser.conftest import Watch, browsing
 from tests.browser.test_passkeys import AUTHENTICATOR
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 PASSWORD = "ripe plums in august"
 
 

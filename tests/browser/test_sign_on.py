@@ -15,7 +15,7 @@ from tests.browser.conftest import Watch, serious_findings
 from tests.builders.openid_server import provider_process
 from tests.live import CHECKOUT, Live, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 FIRST, SECOND = (
     textwrap.dedent(block)
     for block in re.findall(r"^ +```sh\n(.*?)```", (CHECKOUT / "docs/sign-on.md").read_text(), re.DOTALL | re.MULTILINE)

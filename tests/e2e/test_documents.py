@@ -16,7 +16,7 @@ from tests.documents import Fence
 from tests.e2e.pages import HOST, PLATFORMS, VPC, Registry, registry_of_the_pages
 from tests.needs import CLIENTS
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.needs("curl")]
+pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 USING, MOVING = "docs/using.md", "docs/moving.md"
 HERE = "tests/e2e/test_documents.py::"
 

@@ -16,7 +16,7 @@ from tests.e2e.workspace import Workspace, access_lines, said
 from tests.live import Live, start_live
 from tests.needs import CLIENTS
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import pytest
 from tests.live import Live, wait_until_ready
 from tests.site.processes import child, descendants, eventually, parents
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.live, pytest.mark.timeout(300)]
 
 URL = "/v1/modules/demo/hello/local/1.0.0/download"
 OURS = {"User-Agent": "OpenTofu/1.12.6"}

@@ -14,7 +14,6 @@ from tests.vault_server import TOKEN, vault_server
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.turns,
     pytest.mark.embedded("it reads what the worker left in its data folder"),
 ]
 

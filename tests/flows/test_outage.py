@@ -15,7 +15,7 @@ from tests.live import Live, start_live
 from tests.needs import needs
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.slow, pytest.mark.embedded("stops its own database")]
+pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.embedded("stops its own database")]
 
 SECONDS = 120
 OUTPUT = 'output "a" { value = 1 }\n'  # needs no provider

@@ -17,7 +17,7 @@ from tests.chaos import report
 from tests.chaos.world import check_invariants
 from tests.live import Live
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 
 DOWNLOADS = 32
 BUFFER = 64 * 1024

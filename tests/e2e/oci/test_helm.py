@@ -10,7 +10,7 @@ from tests.live import Live
 from tests.programs import HELM
 from tests.site.startup.test_image import DIGEST, Checkout
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.needs("git", "helm")]
+pytestmark = [pytest.mark.live, pytest.mark.needs("git", "helm")]
 
 
 def test_a_published_chart_is_pulled_and_names_its_image(plain: Live, tmp_path) -> None:

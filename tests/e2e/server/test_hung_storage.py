@@ -22,7 +22,6 @@ from tests.site.processes import eventually
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.turns,
     pytest.mark.slow,
     pytest.mark.needs("postgres"),
     pytest.mark.embedded("stops its S3"),

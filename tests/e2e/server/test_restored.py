@@ -8,7 +8,7 @@ import pytest
 
 from tests.live import Live, start_live
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.embedded("copies SQLite's file")]
+pytestmark = [pytest.mark.live, pytest.mark.embedded("copies SQLite's file")]
 
 
 def status(larder: Live, token: str) -> int:

@@ -16,7 +16,7 @@ from tests.live import Live, start_live
 from tests.oci.manifests.documents import package
 from tests.site.processes import children, eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 
 THREADS = 2
 PUSHES = 3 * THREADS

@@ -132,7 +132,6 @@ def collecting():
 
 
 @pytest.mark.live
-@pytest.mark.turns
 @pytest.mark.embedded("it reads the log of all processes as one")
 def test_one_trace_leads_from_an_upload_to_its_worker_and_a_lost_collector_holds_nothing_up(tmp_path):
     trace, silent = "5e" * 16, "0f" * 16

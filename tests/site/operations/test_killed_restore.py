@@ -18,7 +18,7 @@ from tests import postgres
 from tests.live import CHECKOUT
 from tests.site.operations.stopped import Stopped
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.slow, pytest.mark.both]
+pytestmark = [pytest.mark.live, pytest.mark.slow, pytest.mark.both]
 
 # By module and function; the restore dies instead of calling it.
 STEPS = {

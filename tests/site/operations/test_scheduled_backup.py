@@ -22,7 +22,6 @@ from tests.live import CHECKOUT, Live, environment_of, start_live
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.turns,
     pytest.mark.slow,
     pytest.mark.embedded("reads the folder of a storage"),
 ]

@@ -20,7 +20,7 @@ from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
 from tests.needs import needs
 from tests.postgres import free_port
 
-pytestmark = [pytest.mark.live, pytest.mark.turns]
+pytestmark = pytest.mark.live
 PAGE, HOST = "docs/behind-nginx.md", "registry.example.com"
 AROUND = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;

@@ -16,7 +16,7 @@ from tests.builders.archives import module_zip
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live, start_live
 from tests.postgres import free_port
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.needs("nginx")]
+pytestmark = [pytest.mark.live, pytest.mark.needs("nginx")]
 
 # Addresses of one machine's loopback network. nginx itself connects from 127.0.0.1, the only trusted one.
 STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"

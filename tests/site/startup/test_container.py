@@ -39,7 +39,6 @@ def is_healthy(environment: dict[str, str]) -> bool:
 
 
 @pytest.mark.live
-@pytest.mark.turns
 @pytest.mark.parametrize(("tls", "scheme"), [("auto", "https"), ("off", "http")])
 def test_lines_and_health_check_follow_the_scheme(tmp_path: Path, tls: str, scheme: str) -> None:
     with start_live(
@@ -187,7 +186,6 @@ def test_its_commands_need_no_shell() -> None:
 
 
 @pytest.mark.live
-@pytest.mark.turns
 @pytest.mark.needs("mounts")
 @pytest.mark.embedded("looks at the mounts of one machine")
 def test_it_runs_on_a_read_only_root_without_a_shell_or_pip(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tests.programs import PRODUCTION
 from tests.site.monitoring.test_metrics import samples_of
 from tests.site.processes import eventually
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.needs(*PRODUCTION)]
+pytestmark = [pytest.mark.live, pytest.mark.needs(*PRODUCTION)]
 
 WHO_SIGNED = """
 from apps.jobs.models import Job

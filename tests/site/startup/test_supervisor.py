@@ -15,7 +15,7 @@ from bench.trees import pss, rss, written_alone
 from tests.live import CHECKOUT, Live, start_live
 from tests.site.processes import child, descendants, eventually, name_of, parents
 
-pytestmark = [pytest.mark.live, pytest.mark.turns, pytest.mark.python]
+pytestmark = [pytest.mark.live, pytest.mark.python]
 
 
 @pytest.fixture(scope="module")
