@@ -18,10 +18,6 @@ class Read:
     path: str
     is_private: bool = False
 
-    @property
-    def wanted(self) -> str:
-        return ">= 0.45" if self.is_private else ">= 0.50"
-
 
 def _of(namespace: str, *, is_private: bool) -> list[Read]:
     by = ", private, by token" if is_private else ""
@@ -84,7 +80,6 @@ def _rounds(bench: Bench, live: Live, connections: tuple[int, ...], how: str) ->
                     (server_of(live), read.path),
                     (nginx, f"/{number}"),
                     against="nginx",
-                    wanted=read.wanted,
                     rounds=bench.rounds,
                     seconds=bench.seconds,
                     connections=count,
