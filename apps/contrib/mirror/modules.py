@@ -18,8 +18,10 @@ from apps.contrib.mirror import dates, exchanges, policy, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import Decision, Policy
+from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.releases.origin import other_registries
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_VERSIONS = 10_000
@@ -164,6 +166,27 @@ def decider(upstream: Upstream, module: HostedModule) -> Callable[[KnownVersion,
         return rules.decide(row, now=now, exception=exception, platform=policy.OTHER)
 
     return decide
+
+
+def known_version(upstream: Upstream, *, module: str, version: str) -> ModuleVersion:
+    """Return it, matched by value, for the address namespace/name/system. Raises NotFound, and Invalid for what is
+    neither an address nor a version.
+    """
+    text = version.strip().removeprefix("v")
+    key = versions.sort_key(text)
+    found = parse_address(f"{upstream.host}/{module.strip().lower()}")
+    if found is None:
+        raise Invalid(
+            f"{module[:120]!r} is not the address of a module in a registry.",
+            hint="Write namespace/name/system, such as terraform-aws-modules/vpc/aws.",
+        )
+    listed = other_registries.listed_version(str(found), key)
+    if not listed:
+        raise NotFound(
+            f"Larder knows no version {text[:128]} of {found}.",
+            hint="Connect the module to a namespace, or sync its repository.",
+        )
+    return ModuleVersion(upstream, found.address, listed)
 
 
 def parse(body: Any, *, url: str) -> tuple[list[ListedVersion], int]:

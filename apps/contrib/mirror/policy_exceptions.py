@@ -9,13 +9,11 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.contrib.mirror import modules
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import moment
 from apps.contrib.mirror.rows import PolicyException
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound, existing
-from apps.releases.origin import other_registries
 
 LONGEST = timedelta(days=366)
 MAX_REASON = 300
@@ -61,27 +59,6 @@ def version_of(upstream: Upstream, *, namespace: str, type: str, version: str) -
             hint="Request its list once with a client, or run a sync.",
         )
     return found
-
-
-def module_version_of(upstream: Upstream, *, module: str, version: str) -> ModuleVersion:
-    """Return it, matched by value, for the address namespace/name/system. Raises NotFound, and Invalid for what is
-    neither an address nor a version.
-    """
-    text = version.strip().removeprefix("v")
-    key = versions.sort_key(text)
-    found = modules.parse_address(f"{upstream.host}/{module.strip().lower()}")
-    if found is None:
-        raise Invalid(
-            f"{module[:120]!r} is not the address of a module in a registry.",
-            hint="Write namespace/name/system, such as terraform-aws-modules/vpc/aws.",
-        )
-    listed = other_registries.listed_version(str(found), key)
-    if not listed:
-        raise NotFound(
-            f"Larder knows no version {text[:128]} of {found}.",
-            hint="Connect the module to a namespace, or sync its repository.",
-        )
-    return ModuleVersion(upstream, found.address, listed)
 
 
 @transaction.atomic

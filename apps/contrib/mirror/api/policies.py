@@ -18,7 +18,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import advisories, policies, policy_exceptions
+from apps.contrib.mirror import advisories, modules, policies, policy_exceptions
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policies import Change, DryRun
 from apps.contrib.mirror.rows import Effect, PolicyException
@@ -209,7 +209,7 @@ class ExceptionList(ListView):
             raise Invalid("Found both or neither, expected a provider or a module.", hint="Send one of the two.")
         version: UpstreamVersion | policy_exceptions.ModuleVersion
         if "module" in fields:
-            version = policy_exceptions.module_version_of(upstream, module=fields["module"], version=fields["version"])
+            version = modules.known_version(upstream, module=fields["module"], version=fields["version"])
         else:
             namespace, _, type_ = fields["provider"].partition("/")
             version = policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import advisories, policies, policy_exceptions, upstreams
+from apps.contrib.mirror import advisories, modules, policies, policy_exceptions, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.contrib.mirror.rows import Effect
@@ -163,7 +163,7 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
 def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersion | ModuleVersion:
     """Raises NotFound and Invalid."""
     if address.count("/") > 1:
-        return policy_exceptions.module_version_of(upstream, module=address, version=version)
+        return modules.known_version(upstream, module=address, version=version)
     namespace, _, type_ = address.partition("/")
     return policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=version)
 
