@@ -11,8 +11,17 @@ from django.utils.html import format_html
 
 from apps.admin_base import Column, ReadOnlyAdmin, badge, count_of, moment, one_of, row_link, size, table, words
 from apps.contrib.mirror import admin_acts
-from apps.contrib.mirror.models import KeyPin, UnsignedAllowance, Upstream, UpstreamVersion
-from apps.contrib.mirror.rows import Alarm, PolicyException, PolicyRule, Schedule, SyncRun
+from apps.contrib.mirror.models import (
+    Alarm,
+    KeyPin,
+    PolicyException,
+    PolicyRule,
+    Schedule,
+    SyncRun,
+    UnsignedAllowance,
+    Upstream,
+    UpstreamVersion,
+)
 
 
 def of_host(path: str | Callable[[str], Q] = "upstream__host") -> Any:

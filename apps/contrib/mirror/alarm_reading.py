@@ -2,8 +2,16 @@
 
 from django.db.models import Case, Count, IntegerField, Q, QuerySet, When
 
-from apps.contrib.mirror.models import Allows, KeyPin, KeyState, UnsignedAllowance, Upstream
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
+    Allows,
+    KeyPin,
+    KeyState,
+    UnsignedAllowance,
+    Upstream,
+)
 from apps.lib.errors import existing
 
 # What staff can trust from now on; a signature that does not fit is nobody's to accept, unless it is valid and weak.

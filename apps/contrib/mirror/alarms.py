@@ -14,8 +14,17 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.contrib.mirror import trust
-from apps.contrib.mirror.models import Absence, Allows, KeyPin, Upstream, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.models import (
+    Absence,
+    Alarm,
+    AlarmKind,
+    AlarmState,
+    Allows,
+    KeyPin,
+    Upstream,
+    UpstreamProvider,
+    UpstreamVersion,
+)
 from apps.lib.errors import Conflict
 
 log = structlog.get_logger("larder.upstream")

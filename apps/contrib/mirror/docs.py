@@ -18,8 +18,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 
 from apps.blobs import store
 from apps.contrib.mirror import stored_sums
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage
+from apps.contrib.mirror.models import PackageDocs, PackageDocsPage, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.servable import quarantined
 from apps.jobs import queue
 from apps.jobs.claims import Claim

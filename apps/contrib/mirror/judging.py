@@ -9,6 +9,9 @@ from apps.contrib.mirror import alarms, trust
 from apps.contrib.mirror.documents import NamedKey
 from apps.contrib.mirror.failures import Distrusted
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
     Allows,
     KeyPin,
     KeyState,
@@ -18,7 +21,6 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from apps.signing.foreign import Signer, fingerprint_of
 
 

@@ -15,8 +15,7 @@ from django.utils import timezone
 from apps.audit import generation
 from apps.contrib.mirror import alarms, dates, exchanges, platforms, policy
 from apps.contrib.mirror.errors import FetchFailed
-from apps.contrib.mirror.models import Absence, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import AlarmKind
+from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
 from apps.lib import versions
 from apps.lib.errors import Invalid
 

@@ -24,8 +24,7 @@ from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import fetching, policy, servable, upstreams
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.lock_requests import Request
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion, Verdict
-from apps.contrib.mirror.rows import LockRun, RunState
+from apps.contrib.mirror.models import LockRun, RunState, Upstream, UpstreamPackage, UpstreamVersion, Verdict
 from apps.jobs import queue, waiting
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.waiting import NotYet, Waiting

@@ -10,8 +10,7 @@ from typing import Any
 from django.db.models import Count, Max, Min, Q
 from django.utils import timezone
 
-from apps.contrib.mirror.models import KeyPin, KeyState, Upstream, UpstreamProvider
-from apps.contrib.mirror.rows import Alarm, AlarmState, StoredSum
+from apps.contrib.mirror.models import Alarm, AlarmState, KeyPin, KeyState, StoredSum, Upstream, UpstreamProvider
 
 OFF, UNASKED, OPEN, FAILING, OK = "off", "unasked", "open", "failing", "ok"
 STATES = (OFF, UNASKED, OPEN, FAILING, OK)

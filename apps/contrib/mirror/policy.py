@@ -18,8 +18,15 @@ from django.db.models import BigIntegerField, DateTimeField, Max, QuerySet
 from apps.contrib.mirror import advisories
 from apps.contrib.mirror.advisories import Advisory
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion, Verdict
-from apps.contrib.mirror.rows import Effect, PolicyException, PolicyRule
+from apps.contrib.mirror.models import (
+    Effect,
+    PolicyException,
+    PolicyRule,
+    Upstream,
+    UpstreamProvider,
+    UpstreamVersion,
+    Verdict,
+)
 from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.constraints import Constraint

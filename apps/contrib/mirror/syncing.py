@@ -18,8 +18,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.contrib.mirror import failures, policy
 from apps.contrib.mirror.failures import Row
-from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.sync_requests import Request, Wanted, wanted
 from apps.contrib.mirror.working import LIST, PACKAGE, SIZES, VERSION, run_now
 from apps.jobs import queue

@@ -3,8 +3,7 @@
 from django.db.models import Q
 
 from apps.contrib.mirror import docs, locking, syncing, working
-from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import LockRun, SyncRun
+from apps.contrib.mirror.models import LockRun, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.jobs.targets import Source
 
 

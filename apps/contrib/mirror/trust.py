@@ -11,6 +11,9 @@ from apps.audit import generation
 from apps.audit.kinds import Kind
 from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
     Allows,
     KeyPin,
     KeyState,
@@ -20,7 +23,6 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from apps.lib.errors import Conflict, Invalid, NotFound
 
 MAX_REASON_CHARACTERS = 300

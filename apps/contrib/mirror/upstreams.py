@@ -19,8 +19,14 @@ from apps.accounts.models import Scope, Visibility
 from apps.audit.kinds import Kind
 from apps.contrib.mirror import connection_values as values
 from apps.contrib.mirror import stored_sums
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import Alarm, PolicyException
+from apps.contrib.mirror.models import (
+    Alarm,
+    PolicyException,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+)
 from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
 from apps.lib.net import hostnames
 

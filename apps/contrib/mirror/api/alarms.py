@@ -14,9 +14,8 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dic
 from apps.accounts.access import operators
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
-from apps.contrib.mirror import alarm_reading, alarms, models, rows, trust, upstreams
-from apps.contrib.mirror.models import Allows, KeyState
-from apps.contrib.mirror.rows import AlarmKind, AlarmState
+from apps.contrib.mirror import alarm_reading, alarms, models, trust, upstreams
+from apps.contrib.mirror.models import AlarmKind, AlarmState, Allows, KeyState
 from apps.lib.errors import Invalid
 
 
@@ -55,7 +54,7 @@ class Alarm(Shape):
     resolved_by = CharField(source="resolved_by.username", allow_null=True)
     reason = CharField()
 
-    def can_be_accepted_of(self, alarm: rows.Alarm) -> bool:
+    def can_be_accepted_of(self, alarm: models.Alarm) -> bool:
         return alarm_reading.may_accept(alarm)
 
 
@@ -98,7 +97,7 @@ class AlarmList(OfUpstream, ListView):
         scope="manage",
     )
 
-    def rows(self, **_: Any) -> QuerySet[rows.Alarm]:
+    def rows(self, **_: Any) -> QuerySet[models.Alarm]:
         state = self.text("state")
         if state and state not in AlarmState.values:
             raise Invalid(f"There is no state {state!r}.", hint=f"Use one of {', '.join(AlarmState.values)}.")
@@ -108,7 +107,7 @@ class AlarmList(OfUpstream, ListView):
 class AlarmDetail(OfUpstream, DetailView):
     get = shown("Show an alarm (staff)", Alarm, scope="manage")
 
-    def row(self, alarm_id: int, **_: Any) -> rows.Alarm:
+    def row(self, alarm_id: int, **_: Any) -> models.Alarm:
         return alarm_reading.alarm_of(alarm_id, self.upstream())
 
 

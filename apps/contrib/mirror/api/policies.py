@@ -19,9 +19,8 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.contrib.mirror import advisories, modules, policies, policy_exceptions
-from apps.contrib.mirror.models import Upstream, UpstreamVersion
+from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
 from apps.contrib.mirror.policies import Change, DryRun
-from apps.contrib.mirror.rows import Effect, PolicyException
 from apps.lib.errors import Invalid
 
 

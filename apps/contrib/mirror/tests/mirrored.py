@@ -10,8 +10,12 @@ from django.utils import timezone
 from apps.blobs.models import Blob
 from apps.contrib.mirror import docs, stored_sums
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
     KeyPin,
     KeyState,
+    PackageDocs,
+    PackageDocsPage,
     UnsignedAllowance,
     Upstream,
     UpstreamPackage,
@@ -19,7 +23,6 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, PackageDocs, PackageDocsPage
 from apps.lib import versions
 from apps.releases.docs import layouts, rendering
 from tests.builders import docs as builder

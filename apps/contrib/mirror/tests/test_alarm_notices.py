@@ -10,8 +10,7 @@ from django.db import transaction
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import alarms
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import Alarm, AlarmKind
+from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream
 from apps.contrib.mirror.tests import fetched
 from apps.notify import webhooks
 from apps.notify.models import Delivery, Letter, Preference

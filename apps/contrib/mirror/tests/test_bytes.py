@@ -10,8 +10,7 @@ from apps.blobs import ingest, store
 from apps.blobs.models import Blob
 from apps.contrib.mirror import alarms, exchanges, manifests, packages, records
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import KeyState, UpstreamPackage, UpstreamVersion, Verdict
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.models import Alarm, AlarmKind, AlarmState, KeyState, UpstreamPackage, UpstreamVersion, Verdict
 from apps.contrib.mirror.tests import fetched
 from apps.lib.errors import Conflict, Unavailable
 from apps.lib.packages import sandboxed

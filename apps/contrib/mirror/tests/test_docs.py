@@ -6,8 +6,15 @@ from structlog.testing import capture_logs
 from apps.accounts.access.gate import Viewer
 from apps.blobs.models import Blob
 from apps.contrib.mirror import docs, storage, stored_sums, tasks, trust, upstreams
-from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage, StoredSum
+from apps.contrib.mirror.models import (
+    KeyPin,
+    PackageDocs,
+    PackageDocsPage,
+    StoredSum,
+    Upstream,
+    UpstreamPackage,
+    UpstreamVersion,
+)
 from apps.contrib.mirror.tests import documented, fetched
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.jobs.models import Job

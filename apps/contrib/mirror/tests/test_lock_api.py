@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.mirror.rows import LockRun
+from apps.contrib.mirror.models import LockRun
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, finish
 from apps.lib.formats.lock_files import parse_lock, parse_source, zip_hashes
 from apps.lib.settings_values.rates import Rate

@@ -2,8 +2,7 @@
 
 import pytest
 
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import LockRun
+from apps.contrib.mirror.models import LockRun, Upstream
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, finish
 from tests.rows import for_each_row
 

@@ -8,8 +8,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.contrib.mirror import lock_requests, locking, runs, trust, working
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.rows import Effect, LockRun, PolicyRule, RunState
+from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests.fetched import work
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, finish
 from apps.jobs.models import Job

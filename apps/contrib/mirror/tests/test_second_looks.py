@@ -12,8 +12,15 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import alarms, fetching, upkeep
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
+    UpstreamPackage,
+    UpstreamProvider,
+    UpstreamVersion,
+    Verdict,
+)
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, said, version_url
 from apps.contrib.mirror.working import VERSION

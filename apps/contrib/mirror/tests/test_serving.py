@@ -11,8 +11,7 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.contrib.mirror import uses
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.rows import Effect, PolicyRule
+from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import (
     TERRAFORM,

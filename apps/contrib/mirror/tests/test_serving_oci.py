@@ -6,8 +6,7 @@ import json
 import pytest
 
 from apps.accounts.models import Visibility
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import Effect, PolicyRule
+from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, body_of
 from tests.builders import faults

@@ -11,8 +11,7 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import servable, storage, stored_sums, trust, upstreams
-from apps.contrib.mirror.models import KeyPin, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.rows import StoredSum
+from apps.contrib.mirror.models import KeyPin, StoredSum, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tasks import prune as nightly
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version, put

@@ -5,8 +5,7 @@ from io import StringIO
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.contrib.mirror.models import UpstreamPackage
-from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage
 from apps.contrib.mirror.tests.locks import PLATFORMS, entry
 from apps.contrib.mirror.tests.test_syncing import ADDRESS, stored, tool
 from tests.builders import faults

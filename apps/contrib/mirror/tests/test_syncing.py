@@ -8,8 +8,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
 from apps.contrib.mirror import runs, sync_requests, syncing, working
-from apps.contrib.mirror.models import Upstream, UpstreamPackage
-from apps.contrib.mirror.rows import Effect, PolicyRule, RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import Effect, PolicyRule, RunState, Schedule, SyncRun, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests.fetched import without_pauses
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry
 from apps.jobs.models import Job

@@ -11,8 +11,15 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import alarms, browsing, policy_exceptions
-from apps.contrib.mirror.models import Absence, Upstream, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
+from apps.contrib.mirror.models import (
+    Absence,
+    Alarm,
+    AlarmKind,
+    AlarmState,
+    Upstream,
+    UpstreamProvider,
+    UpstreamVersion,
+)
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, body_of, package_url, version_url
 from tests.builders import faults

@@ -10,8 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
 from apps.contrib.mirror import upstreams
-from apps.contrib.mirror.models import Upstream, UpstreamPackage
-from apps.contrib.mirror.rows import Alarm, AlarmKind
+from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of, put
 from registry_site.operations import dump

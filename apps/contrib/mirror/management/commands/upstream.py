@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
 from apps.contrib.mirror import runs, sync_requests, syncing
-from apps.contrib.mirror.rows import RunState, SyncRun
+from apps.contrib.mirror.models import RunState, SyncRun
 from apps.jobs.models import Job
 from apps.lib.amounts import amount_text
 from apps.lib.errors import RegistryError
