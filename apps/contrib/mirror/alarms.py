@@ -6,7 +6,7 @@ from typing import Any
 
 import structlog
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import Case, F, IntegerField, Q, QuerySet, When
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -25,9 +25,11 @@ from apps.contrib.mirror.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
-from apps.lib.errors import Conflict
+from apps.lib.errors import Conflict, existing
 
 log = structlog.get_logger("larder.upstream")
+# What staff can trust from now on; a signature that does not fit is nobody's to accept, unless it is valid and weak.
+CAN_BE_ACCEPTED = (AlarmKind.KEY_CHANGED, AlarmKind.BYTES_CHANGED, AlarmKind.NO_KEY, AlarmKind.LIST_SHRANK)
 
 
 @transaction.atomic
@@ -86,6 +88,32 @@ def raise_alarm(
 
 def open_alarms() -> QuerySet[Alarm]:
     return Alarm.objects.filter(state=AlarmState.OPEN)
+
+
+def alarms_of(upstream: Upstream | None = None, *, state: str = "") -> QuerySet[Alarm]:
+    """Return those of one upstream or of all: the open ones first, then the newest."""
+    rows = Alarm.objects.select_related("upstream", "provider", "version", "resolved_by").defer(
+        "version__sums", "version__signature"
+    )
+    if upstream is not None:
+        rows = rows.filter(upstream=upstream)
+    if state in AlarmState.values:
+        rows = rows.filter(state=state)
+    is_open = Case(When(state=AlarmState.OPEN, then=0), default=1, output_field=IntegerField())
+    return rows.order_by(is_open, "-seen_at", "-pk")
+
+
+def alarm_of(number: int, upstream: Upstream | None = None) -> Alarm:
+    """Raises NotFound."""
+    found = alarms_of(upstream).filter(pk=number).first()
+    return existing(found, "There is no such alarm.", hint="See the list of alarms.")
+
+
+def may_accept(alarm: Alarm) -> bool:
+    """Return whether `accept` can take it: other bytes only if the registry signed their sums."""
+    if alarm.kind == AlarmKind.BYTES_CHANGED and not alarm.found.get("is_signed"):
+        return False
+    return alarm.kind in CAN_BE_ACCEPTED or bool(alarm.found.get("is_accepted_by_clients"))
 
 
 def sentence_of(alarm: Alarm) -> str:

@@ -1,9 +1,9 @@
-"""The decisions of staff about keys, and about namespaces for which a registry names none."""
+"""The keys of upstreams and the namespaces for which a registry names none: lists for staff, and their decisions."""
 
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, Count, IntegerField, Q, QuerySet, When
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -23,7 +23,7 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.lib.errors import Conflict, Invalid, NotFound, existing
 
 MAX_REASON_CHARACTERS = 300
 
@@ -38,6 +38,31 @@ def subject_of_namespace(upstream: Upstream, namespace: str) -> str:
 
 
 @transaction.atomic
+def pins_of(upstream: Upstream) -> QuerySet[KeyPin]:
+    """Return the keys of its providers, those that wait first, each with how many versions it verified."""
+    waits = Case(When(state=KeyState.WAITING, then=0), default=1, output_field=IntegerField())
+    rows = KeyPin.objects.filter(upstream=upstream).select_related("upstream", "provider__upstream", "decided_by")
+    counted = rows.annotate(version_count=Count("versions", filter=~Q(versions__verdict="")))
+    return counted.order_by(waits, "namespace", "provider__type", "pk")
+
+
+def pin_of(upstream: Upstream, number: int) -> KeyPin:
+    """Raises NotFound."""
+    found = pins_of(upstream).filter(pk=number).first()
+    return existing(found, f"{upstream} has no such key.", hint="See its list of keys.")
+
+
+def allowances_of(upstream: Upstream) -> QuerySet[UnsignedAllowance]:
+    rows = UnsignedAllowance.objects.filter(upstream=upstream).select_related("created_by", "upstream")
+    return rows.order_by("namespace", "allows")
+
+
+def allowance_of(upstream: Upstream, namespace: str, allows: str = Allows.NO_KEY) -> UnsignedAllowance:
+    """Raises NotFound."""
+    found = allowances_of(upstream).filter(namespace=namespace, allows=allows).first()
+    return existing(found, f"This is not allowed for {upstream}/{namespace[:64]}.")
+
+
 def decide_key(pin: KeyPin, *, actor: Viewer, is_trusted: bool, reason: str) -> None:
     """Trust a key from now on, or refuse it. Its alarm is resolved, and what it signed may be fetched again.
 

@@ -17,7 +17,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import alarm_reading, browsing, connection_values, held_back, overview, upstreams
+from apps.contrib.mirror import alarms, browsing, connection_values, held_back, overview, trust, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
@@ -188,7 +188,7 @@ def mirror(request: HttpRequest) -> HttpResponse:
         context |= {
             "operations": [(row, facts[row.pk]) for row in rows],
             "known": [known for host, known in upstreams.KNOWN.items() if host not in present],
-            "alarms": list(alarm_reading.alarms_of(state="open")[:5]),
+            "alarms": list(alarms.alarms_of(state="open")[:5]),
             "held_back": held_back.lately(),
             "alarm_count": sum(one.open_alarms for one in facts.values()),
             "may_change": _may_change(viewer),
@@ -208,9 +208,9 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
         "facts": overview.facts_of([row])[row.pk],
         "authorities": connection_values.authorities_of(row.ca),
         "terms": upstreams.terms_of(row.host),
-        "pins": alarm_reading.pins_of(row)[:200],
-        "allowances": alarm_reading.allowances_of(row),
-        "alarms": alarm_reading.alarms_of(row, state="open")[:20],
+        "pins": trust.pins_of(row)[:200],
+        "allowances": trust.allowances_of(row),
+        "alarms": alarms.alarms_of(row, state="open")[:20],
         "may_change": _may_change(viewer),
         "shown_host": as_written(row.host),
         "now": timezone.now(),

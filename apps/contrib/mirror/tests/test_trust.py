@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import alarm_reading, alarms, browsing, trust
+from apps.contrib.mirror import alarms, browsing, trust
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import (
     Alarm,
@@ -196,7 +196,7 @@ def test_a_signature_with_sha_1_is_refused_by_name_until_staff_allow_the_namespa
     assert not KeyPin.objects.exists(), "a weak signature pins nothing"
     alarm = Alarm.objects.get()
     assert (alarm.kind, alarm.found["problem"]) == (AlarmKind.SIGNATURE_BAD, "made with SHA-1")
-    assert alarm_reading.may_accept(alarm)
+    assert alarms.may_accept(alarm)
     alarms.accept(alarm, actor=staff, reason="They sign anew with 2.0.")
     allowance = UnsignedAllowance.objects.get()
     assert (allowance.allows, allowance.reason) == (Allows.WEAK_SIGNATURE, "They sign anew with 2.0.")
