@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import fetching, policy, servable, upstreams
+from apps.contrib.mirror import fetching, policy, storage, upstreams
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.lock_requests import Request
 from apps.contrib.mirror.models import LockRun, RunState, Upstream, UpstreamPackage, UpstreamVersion, Verdict
@@ -277,10 +277,10 @@ def _wanted_packages(request: Request, provider: HostedProvider, version: Upstre
         if not decision.is_visible:
             raise Refused(f"{platform}: {decision.sentence}", hint=_EXCEPTIONS)
     wanted = [packages[platform] for platform in request.platforms]
-    quarantined = servable.quarantined([package.digest for package in wanted])
+    quarantined = storage.quarantined([package.digest for package in wanted])
     for package in wanted:
         if package.digest in quarantined:
-            servable.refuse_quarantined(package)
+            storage.refuse_quarantined(package)
     return wanted
 
 

@@ -10,7 +10,7 @@ from datetime import datetime
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.blobs.models import Problem
-from apps.contrib.mirror import servable
+from apps.contrib.mirror import storage
 from apps.contrib.mirror.models import PolicyException, UpstreamPackage
 from apps.contrib.mirror.policy import Decision, Policy, exceptions_of, next_change
 from apps.lib import versions
@@ -47,7 +47,7 @@ def fetchable(links: Collection[PackageLink], *, now: datetime) -> Mapping[Packa
     rows: dict[_Key | None, UpstreamPackage] = {_key_of(row): row for row in _stored(links)}
     asked = {link: row for link in links if (row := rows.get(_key(link))) is not None and _opens(link, row, now)}
     shown = _shown_by_policy(asked.values(), now)
-    blocked = servable.quarantined({row.digest for row in asked.values()}) if asked else frozenset()
+    blocked = storage.quarantined({row.digest for row in asked.values()}) if asked else frozenset()
     return {
         link: OpenLink(mirrored(row, is_public=_is_public(row)), seconds_of([shown[row.pk]], now=now))
         for link, row in asked.items()

@@ -19,7 +19,7 @@ from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
-from apps.contrib.mirror import asked, fetching, held_back, manifests, open_links, policy, servable, upstreams, uses
+from apps.contrib.mirror import asked, fetching, held_back, manifests, open_links, policy, storage, upstreams, uses
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import Decision
@@ -147,8 +147,8 @@ class Mirrors:
     def _with_bytes(self, asker: Asker, package: UpstreamPackage, now: datetime) -> MirroredPackage:
         upstream = package.version.provider.upstream
         policy.require_visible(package.version, now=now, platform=package.platform)
-        servable.refuse_quarantined(package)
-        package = servable.without_lost_bytes(package)
+        storage.refuse_quarantined(package)
+        package = storage.without_lost_bytes(package)
         if package.blob_id is None:
             _count(asker, PACKAGE, package.pk)
             by = _asker_of(asker, package.version)
@@ -322,7 +322,7 @@ def _shown(
     if packages and not shown:
         refusal = min(found.values(), key=lambda one: (one.available_at is None, str(one.available_at)))
         raise Refused(refusal.sentence)
-    blocked = servable.quarantined([one.digest for one in shown])
+    blocked = storage.quarantined([one.digest for one in shown])
     return [one for one in shown if one.digest not in blocked], found.values()
 
 

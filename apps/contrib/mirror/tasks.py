@@ -3,18 +3,7 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import (
-    docs,
-    held_back,
-    locking,
-    pruning,
-    runs,
-    servable,
-    storage,
-    stored_sums,
-    syncing,
-    working,
-)
+from apps.contrib.mirror import docs, held_back, locking, pruning, runs, storage, stored_sums, syncing, working
 from apps.jobs.claims import task
 from apps.jobs.threads import finish_all
 
@@ -70,4 +59,4 @@ def evict(**_: object) -> None:
 
 @shared_task(name="upstream.forget_lost", ignore_result=True)
 def forget_lost(**_: object) -> None:
-    servable.forget_lost()
+    storage.forget_lost()

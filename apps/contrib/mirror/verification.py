@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from apps.blobs.care import scrub
 from apps.blobs.models import State
-from apps.contrib.mirror import servable
+from apps.contrib.mirror import storage
 from apps.contrib.mirror.models import UpstreamPackage
 from apps.contrib.mirror.storage import UPSTREAM
 from apps.contrib.mirror.stored_sums import stored
@@ -40,5 +40,5 @@ def _problems_of(package: UpstreamPackage) -> Iterator[str]:
     if found is not None and (found.hexdigest, found.size) == (package.digest, package.size):
         return
     what = "missing" if found is None else f"damaged: found sha256:{found.hexdigest}"
-    after = "the next client has it fetched again" if servable.forget(package) else "restore it from a backup"
+    after = "the next client has it fetched again" if storage.forget(package) else "restore it from a backup"
     yield f"{what}, expected sha256:{package.digest}; {after}"

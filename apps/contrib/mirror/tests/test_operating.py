@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.mirror import fetching, servable, storage, stored_sums, upstreams, working
+from apps.contrib.mirror import fetching, storage, stored_sums, upstreams, working
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of
@@ -39,7 +39,7 @@ def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage
         b"".join(store.read(package.digest))
     registry.misbehave("*", says(503))
 
-    lost = servable.without_lost_bytes(fetched.reread(package))
+    lost = storage.without_lost_bytes(fetched.reread(package))
     with pytest.raises(Unavailable) as refused:
         fetched.ask(fetching.package_with_bytes, lost)
     assert registry.url in str(refused.value)

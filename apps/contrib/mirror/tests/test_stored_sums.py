@@ -10,7 +10,7 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import servable, storage, stored_sums, trust, upstreams
+from apps.contrib.mirror import storage, stored_sums, trust, upstreams
 from apps.contrib.mirror.models import KeyPin, StoredSum, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tasks import prune as nightly
 from apps.contrib.mirror.tests import fetched
@@ -52,7 +52,7 @@ def test_each_way_in_which_packages_lose_their_bytes_is_counted():
     assert sums() == [(1, 10)]
 
     (BLOBS / "sha256" / last.digest[:2] / last.digest).unlink()
-    assert servable.forget(UpstreamPackage.objects.select_related("blob", storage.UPSTREAM).get(pk=last.pk))
+    assert storage.forget(UpstreamPackage.objects.select_related("blob", storage.UPSTREAM).get(pk=last.pk))
     assert sums() == [(0, 0)]
     assert stored_sums.recount() == 0
 

@@ -12,7 +12,7 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.care import integrity, scrub
 from apps.blobs.models import Blob, Problem
-from apps.contrib.mirror import servable
+from apps.contrib.mirror import storage
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import UpstreamPackage
 from apps.contrib.mirror.tasks import forget_lost
@@ -59,7 +59,7 @@ def test_what_a_client_finds_damaged_is_let_go_and_what_is_fetched_again_is_not_
     with pytest.raises(store.DamagedInStorage):
         b"".join(store.read(package.digest))  # noted, not written yet
 
-    assert servable.without_lost_bytes(package).blob is None
+    assert storage.without_lost_bytes(package).blob is None
     refetch(package, DATA)
     integrity.known.renew()
     assert b"".join(store.read(package.digest)) == DATA
@@ -67,21 +67,21 @@ def test_what_a_client_finds_damaged_is_let_go_and_what_is_fetched_again_is_not_
 
 
 def test_what_a_client_finds_missing_is_let_go(package):
-    assert servable.without_lost_bytes(package).blob is not None
+    assert storage.without_lost_bytes(package).blob is not None
     file_of(package.digest).unlink()
 
-    assert servable.without_lost_bytes(package).blob is None
+    assert storage.without_lost_bytes(package).blob is None
     assert not has_bytes(package)
 
 
 def test_sound_bytes_cost_no_query_and_what_is_right_by_now_is_kept_and_served(package, django_assert_num_queries):
     package = UpstreamPackage.objects.select_related("blob").get()
     with django_assert_num_queries(0):
-        assert servable.without_lost_bytes(package).blob is not None
+        assert storage.without_lost_bytes(package).blob is not None
 
     Blob.objects.update(problem=Problem.DAMAGED, checked_at=timezone.now())
     integrity.known.renew()
-    assert servable.without_lost_bytes(package).blob is not None
+    assert storage.without_lost_bytes(package).blob is not None
     integrity.known.renew()
     assert b"".join(store.read(package.digest)) == DATA
 
@@ -92,7 +92,7 @@ def test_storage_that_is_away_has_lost_nothing(package, settings, tmp_path):
     settings.STORAGE_URL = f"file://{tmp_path / 'in the way'}"
     package = UpstreamPackage.objects.select_related("blob").get()
     with pytest.raises(store.StorageUnavailable):
-        servable.without_lost_bytes(package)
+        storage.without_lost_bytes(package)
 
     assert has_bytes(package)
 
@@ -100,13 +100,13 @@ def test_storage_that_is_away_has_lost_nothing(package, settings, tmp_path):
 @pytest.mark.both
 def test_a_disk_that_is_not_mounted_loses_no_references():
     upstream = add_upstream()
-    for number in range(servable.MOST_MISSING + 1):
+    for number in range(storage.MOST_MISSING + 1):
         add_package(add_version(upstream, version=f"1.{number}.0"), b"%d" % number)
     shutil.rmtree(BLOBS / "sha256")
     scrub.scrub(now=timezone.now())
     forget_lost()
 
-    assert UpstreamPackage.objects.filter(blob__isnull=False).count() == servable.MOST_MISSING + 1
+    assert UpstreamPackage.objects.filter(blob__isnull=False).count() == storage.MOST_MISSING + 1
 
 
 def test_bytes_that_a_version_of_ours_needs_stay_for_the_operator_or_come_back_with_the_fetch(published):
@@ -132,13 +132,13 @@ def test_bytes_in_quarantine_are_not_served_through_a_mirror(published, olga):
     data = b"".join(store.read(release.digest))
     package = add_package(add_version(add_upstream()), data)
     other = add_package(add_version(add_upstream("other.example.com")), b"other")
-    servable.refuse_quarantined(package)
+    storage.refuse_quarantined(package)
     verbs.quarantine(release=release, actor=Viewer(olga), reason="malware")
 
-    assert servable.quarantined([package.digest, other.digest]) == {package.digest}
-    servable.refuse_quarantined(other)
+    assert storage.quarantined([package.digest, other.digest]) == {package.digest}
+    storage.refuse_quarantined(other)
     with pytest.raises(Refused) as refused:
-        servable.refuse_quarantined(package)
+        storage.refuse_quarantined(package)
     assert "are in quarantine" in str(refused.value)
     assert "acme" not in str(refused.value)
 
@@ -152,4 +152,4 @@ def test_without_the_database_the_last_list_decides(published, olga, monkeypatch
         raise OperationalError
 
     monkeypatch.setattr(Release.objects, "filter", away)
-    assert servable.quarantined([release.digest, "0" * 64]) == {release.digest}
+    assert storage.quarantined([release.digest, "0" * 64]) == {release.digest}
