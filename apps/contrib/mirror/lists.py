@@ -16,6 +16,7 @@ from apps.audit import generation
 from apps.contrib.mirror import alarms, dates, exchanges, platforms, policy
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
+from apps.jobs.pruning import prune_rows
 from apps.lib import versions
 from apps.lib.errors import Invalid
 
@@ -25,6 +26,7 @@ MAX_PLATFORMS = 64
 MAX_WARNINGS, MAX_WARNING_CHARACTERS = 20, 500
 NAMED = 20  # in an alarm
 BATCH_SIZE = 500
+UNKNOWN_FOR = timedelta(days=1)  # longer than any job waits
 
 _OS = re.compile(r"[a-z0-9]{1,20}")
 _ARCH = re.compile(r"[a-z0-9_.-]{1,20}")
@@ -119,6 +121,19 @@ def _add_dates(provider: UpstreamProvider, found: Document, url: str) -> None:
     found.has_dates = said is not None
     for key, at in (said or {}).items():
         found.versions[key] = replace(found.versions[key], published_at=at)
+
+
+def prune_unknown() -> int:
+    """Delete providers of which no list was ever read, and that were not tried lately; return how many.
+
+    A client asked for them and no registry has them: anyone can make up names.
+    """
+    before = timezone.now() - UNKNOWN_FOR
+    unknown = UpstreamProvider.objects.filter(listed_at=None, created_at__lt=before).exclude(tried_at__gte=before)
+    pruned = prune_rows(unknown.order_by("created_at", "pk"))
+    if pruned:
+        log.info("upstream_providers_pruned", rows=pruned)
+    return pruned
 
 
 def parse(body: Any, *, url: str) -> Document:

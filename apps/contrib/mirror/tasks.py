@@ -3,7 +3,7 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import docs, held_back, locking, pruning, runs, storage, stored_sums, syncing, working
+from apps.contrib.mirror import docs, held_back, lists, locking, runs, storage, stored_sums, syncing, working
 from apps.jobs.claims import task
 from apps.jobs.threads import finish_all
 
@@ -34,7 +34,7 @@ def stop(**_: Any) -> None:
 
 @shared_task(name="upstream.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    pruning.prune_unknown()
+    lists.prune_unknown()
     held_back.prune()
     locking.prune()
     syncing.prune()

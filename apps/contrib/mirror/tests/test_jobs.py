@@ -10,7 +10,7 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
-from apps.contrib.mirror import fetching, pruning, tasks, working
+from apps.contrib.mirror import fetching, lists, tasks, working
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
 from apps.contrib.mirror.tests import fetched
 from apps.jobs import queue, targets
@@ -227,7 +227,7 @@ def test_made_up_names_do_not_stay(upstream, registry):
     old = timezone.now() - timedelta(days=2)
     UpstreamProvider.objects.update(created_at=old)
     UpstreamProvider.objects.filter(type="nothing").update(tried_at=old)
-    assert pruning.prune_unknown() == 1
+    assert lists.prune_unknown() == 1
     assert sorted(UpstreamProvider.objects.values_list("type", flat=True)) == ["neither", "tool"]
 
 
