@@ -12,9 +12,10 @@ from functools import partial
 
 import structlog
 from django.conf import settings
+from django.db.models import F
 from django.utils import timezone
 
-from apps.contrib.mirror import counters, failures, lists, packages, records, upkeep
+from apps.contrib.mirror import counters, failures, lists, packages, policy, records
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Row
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
@@ -22,6 +23,7 @@ from apps.jobs import claims, queue
 from apps.jobs.claims import Claim
 from apps.jobs.models import WORKING, Job
 from apps.jobs.threads import Threads
+from apps.lib import versions
 
 LIST, VERSION = "fetch-upstream-list", "fetch-upstream-version"
 PACKAGE, SIZES = "fetch-upstream-package", "fetch-upstream-sizes"
@@ -30,6 +32,9 @@ DOCUMENTS = (LIST, VERSION, SIZES)
 KINDS = (*DOCUMENTS, PACKAGE)
 THREADS = 16
 BATCH_SIZE = 200
+# Of the versions whose bytes are stored, those come first that were looked at longest ago: each has its turn.
+MAX_LOOKS = 3
+MAX_CHANGED = 20
 
 Guard = Callable[[], None]
 
@@ -81,7 +86,7 @@ def run_job(job_id: int) -> None:
             else:
                 changed = _work(held.kind, held.target, _Errand(by, created_at, held.guard))
                 if held.kind == LIST:
-                    for version in upkeep.due(held.target, changed):
+                    for version in versions_due(held.target, changed):
                         enqueue(VERSION, version, by)
 
 
@@ -104,6 +109,31 @@ def _work(kind: str, pk: int, errand: _Errand) -> Collection[int]:
         else:
             failures.forget(row)
     return changed
+
+
+def versions_due(provider: int, changed: Collection[int]) -> list[int]:
+    """Return the versions to look at after a list was read, before a client asks for them.
+
+    `changed`: those with platforms for which their sums have no line. A registry that replaces the bytes of a version
+    says so in its sums alone, not in its list.
+    """
+    row = UpstreamProvider.objects.select_related("upstream").filter(pk=provider).first()
+    if row is None or row.failure or row.listed_at is None:
+        return []
+    verified = row.versions.exclude(verdict="")
+    if not verified.exists():
+        return _newest(row)
+    stored = verified.filter(is_listed=True, packages__blob__isnull=False).exclude(pk__in=changed)
+    longest_ago = stored.order_by(F("tried_at").asc(nulls_first=True), "pk").values_list("pk", flat=True).distinct()
+    return [*sorted(changed, reverse=True)[:MAX_CHANGED], *longest_ago[:MAX_LOOKS]]
+
+
+def _newest(provider: UpstreamProvider) -> list[int]:
+    """Return the version that a client without constraints installs: it asks for that next."""
+    decisions = policy.decisions(provider, now=timezone.now())
+    shown = [version for version, decision in decisions.items() if decision.is_visible]
+    released = [version for version in shown if not versions.parse(version.version).is_prerelease] or shown
+    return [version.pk for version in released[:1] if not version.failure]  # the highest comes first
 
 
 @contextmanager

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, fetching, upkeep
+from apps.contrib.mirror import alarms, fetching, working
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import (
     Alarm,
@@ -108,7 +108,7 @@ def test_each_stored_version_has_its_turn(upstream, registry):
     rows = list(UpstreamVersion.objects.order_by("sort_key"))
     for row in rows:
         UpstreamVersion.objects.filter(pk=row.pk).update(tried_at=now - timedelta(hours=row.pk))
-    assert upkeep.due(provider.pk, ()) == [row.pk for row in reversed(rows)][: upkeep.MAX_LOOKS]
+    assert working.versions_due(provider.pk, ()) == [row.pk for row in reversed(rows)][: working.MAX_LOOKS]
 
 
 def test_the_record_of_the_newest_version_begins_with_the_first_list(upstream, registry):
