@@ -21,9 +21,9 @@ from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
 from apps.contrib.mirror import asked, fetching, held_back, manifests, open_links, policy, storage, upstreams, uses
 from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import Decision
-from apps.contrib.mirror.working import LIST, PACKAGE, SIZES, VERSION
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job
 from apps.lib import versions

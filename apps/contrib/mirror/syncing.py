@@ -18,9 +18,9 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.contrib.mirror import failures, policy
 from apps.contrib.mirror.failures import Row
+from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION, run_now
 from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.sync_requests import Request, Wanted, wanted
-from apps.contrib.mirror.working import LIST, PACKAGE, SIZES, VERSION, run_now
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job

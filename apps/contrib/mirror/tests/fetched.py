@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.contrib.mirror import fetching, working
+from apps.contrib.mirror import fetch_jobs, fetching
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet, Waiting
@@ -16,20 +16,20 @@ PATIENCE = 30.0
 
 def work() -> int:
     """Do what the threads of a worker would with each job that waits; return how many."""
-    found = working.waiting()
+    found = fetch_jobs.waiting()
     for job_id, _ in found:
-        working.run_job(job_id)
+        fetch_jobs.run_job(job_id)
     return len(found)
 
 
 def work_for(asked: Waiting) -> None:
     """Do what this request waits for, and nothing that a worker begins ahead of requests."""
-    for job_id, kind, target in Job.objects.filter(pk__in=[pk for pk, _ in working.waiting()]).values_list(
+    for job_id, kind, target in Job.objects.filter(pk__in=[pk for pk, _ in fetch_jobs.waiting()]).values_list(
         "pk", "kind", "target"
     ):
-        row = working.row_of(kind, target)
+        row = fetch_jobs.row_of(kind, target)
         if target == asked.row and (row is None or type(row) is asked.states_of.model):  # type: ignore[attr-defined]
-            working.run_job(job_id)
+            fetch_jobs.run_job(job_id)
 
 
 def ask(question: Any, *given: Any, by: int | None = None) -> Any:

@@ -10,7 +10,7 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
-from apps.contrib.mirror import fetching, lists, tasks, working
+from apps.contrib.mirror import fetch_jobs, fetching, lists, tasks
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
 from apps.contrib.mirror.tests import fetched
 from apps.jobs import queue, targets
@@ -51,12 +51,12 @@ def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, 
     tool = registry.add_provider()
     package = fetched.package(upstream)
     # Nobody sees the job of another one: the constraint alone decides.
-    monkeypatch.setattr(working, "_is_queued", lambda *_: False)
+    monkeypatch.setattr(fetch_jobs, "_is_queued", lambda *_: False)
     answers = []
     for _ in range(10):
         answers += at_once(*[lambda: asking(package)] * 10)
     assert all(isinstance(one, NotYet) for one in answers)
-    assert fetched.jobs(working.PACKAGE) == 1
+    assert fetched.jobs(fetch_jobs.PACKAGE) == 1
     at_once(*[fetched.work] * 4)
     assert registry.count(tool.zip_path("1.0.0")) == 1
     assert fetched.reread(package).blob is not None
@@ -66,20 +66,20 @@ def test_100_clients_at_once_cause_one_job_and_one_download(upstream, registry, 
 def test_a_job_that_comes_after_the_bytes_downloads_nothing_and_one_of_a_row_that_is_gone_ends(upstream, registry):
     tool = registry.add_provider()
     package = fetched.stored(upstream)
-    queue.enqueue(working.PACKAGE, target=package.pk, created_by_id=None)
+    queue.enqueue(fetch_jobs.PACKAGE, target=package.pk, created_by_id=None)
     before = package.tries
     fetched.work()
     assert registry.count(tool.zip_path("1.0.0")) == 1
     assert fetched.reread(package).tries > before
 
-    gone = queue.enqueue(working.LIST, target=987_654, created_by_id=None)
+    gone = queue.enqueue(fetch_jobs.LIST, target=987_654, created_by_id=None)
     fetched.work()
     assert Job.objects.get(pk=gone.pk).state == State.SUCCEEDED
 
 
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
-    monkeypatch.setattr("apps.contrib.mirror.working.lists.refresh", lambda *_: 1 / 0)
+    monkeypatch.setattr("apps.contrib.mirror.fetch_jobs.lists.refresh", lambda *_: 1 / 0)
     wants(upstream)
     for _ in range(site.JOB_ATTEMPTS + 1):
         fetched.due_again()
@@ -93,7 +93,7 @@ def test_a_request_without_time_left_is_told_to_try_again(upstream, registry):
     registry.add_provider()
     with pytest.raises(Unavailable, match="still being fetched"):
         fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() - 1)
-    assert fetched.jobs(working.LIST) == 1
+    assert fetched.jobs(fetch_jobs.LIST) == 1
     fetched.work()
     assert fetched.listed(upstream).listed_at is not None
 
@@ -105,7 +105,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeyp
     truth = ingest.mark_ready
 
     def slept(blob):
-        Job.objects.filter(kind=working.PACKAGE).update(fence=99)
+        Job.objects.filter(kind=fetch_jobs.PACKAGE).update(fence=99)
         truth(blob)
 
     monkeypatch.setattr(ingest, "mark_ready", slept)
@@ -126,7 +126,7 @@ def test_nothing_is_asked_of_a_registry_that_was_switched_off_meanwhile(upstream
 
 @pytest.fixture
 def threads():
-    made = working.threads_for(working.run_job)
+    made = fetch_jobs.threads_for(fetch_jobs.run_job)
     yield made
     made.finish(SOON)
 
@@ -163,7 +163,7 @@ def test_what_found_no_thread_is_started_when_one_is_free(upstream, registry, se
         done.append(job_id)
         Job.objects.filter(pk=job_id).update(state=State.SUCCEEDED)
 
-    threads = working.threads_for(run)
+    threads = fetch_jobs.threads_for(run)
     for number in range(3):
         wants(upstream, f"tool{number}")
     threads.wake()
@@ -183,11 +183,11 @@ def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream
         gate.wait(SOON)
         done.append(job_id)
 
-    threads = working.threads_for(run)
-    first = queue.enqueue(working.LIST, target=1, created_by_id=None)
+    threads = fetch_jobs.threads_for(run)
+    first = queue.enqueue(fetch_jobs.LIST, target=1, created_by_id=None)
     threads.wake()
     assert started.wait(SOON)
-    queue.enqueue(working.LIST, target=2, created_by_id=None)
+    queue.enqueue(fetch_jobs.LIST, target=2, created_by_id=None)
     gate.set()
     threads.finish(SOON)
     threads.wake()
@@ -195,12 +195,12 @@ def test_a_process_that_ends_finishes_what_runs_and_starts_nothing_more(upstream
 
 
 def test_each_kind_has_its_task_on_the_queue_for_other_registries_and_a_ring_wakes_the_threads(monkeypatch):
-    for kind in working.KINDS:
+    for kind in fetch_jobs.KINDS:
         assert kind in app.tasks
         assert app.amqp.router.route({}, kind)["queue"].name == "upstream"
 
     woken = []
-    for threads in (working.threads, working.package_threads):
+    for threads in (fetch_jobs.threads, fetch_jobs.package_threads):
         monkeypatch.setattr(threads, "wake", lambda: woken.append(1))
     for ring in (tasks.fetch_list, tasks.fetch_version, tasks.fetch_package, tasks.fetch_sizes):
         ring(job_id=1)
@@ -214,7 +214,7 @@ def test_operators_find_a_job_by_host_and_address(upstream, registry):
     host = upstream.host
     for word, count in ((host, 3), (f"{host}/acme", 3), (f"{host}/acme/tool", 3), (f"{host}/acme/other", 0)):
         assert Job.objects.filter(targets.matching(word)).count() == count
-    [shown] = targets.attach(Job.objects.filter(kind=working.VERSION))
+    [shown] = targets.attach(Job.objects.filter(kind=fetch_jobs.VERSION))
     assert str(shown) == f"fetch-upstream-version {host}/acme/tool 1.0.0"
 
 

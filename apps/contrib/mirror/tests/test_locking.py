@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.contrib.mirror import lock_requests, locking, runs, trust, working
+from apps.contrib.mirror import fetch_jobs, lock_requests, locking, runs, trust
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests.fetched import work
@@ -119,7 +119,7 @@ def test_a_sealed_upstream_gives_what_is_stored_and_no_more(tool, upstream, regi
     with pytest.raises(NotFound, match="not stored"):
         complete(block=entry("other", f"{HOST}/acme/other"))
     assert len(registry.requests) == before
-    assert not Job.objects.filter(state=JobState.QUEUED, kind__in=working.KINDS).exists()
+    assert not Job.objects.filter(state=JobState.QUEUED, kind__in=fetch_jobs.KINDS).exists()
 
 
 def test_visibility_and_terms_hold(tool, upstream, bob):

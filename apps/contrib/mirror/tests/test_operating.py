@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.mirror import fetching, storage, stored_sums, upstreams, working
+from apps.contrib.mirror import fetch_jobs, fetching, storage, stored_sums, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of
@@ -120,7 +120,7 @@ def test_how_long_a_fetch_waited_is_counted_once(upstream, registry):
     before = waits()
     provider = fetched.listed(upstream)
     assert waits() == before + 1
-    queue.enqueue(working.LIST, target=provider.pk, created_by_id=None)
+    queue.enqueue(fetch_jobs.LIST, target=provider.pk, created_by_id=None)
     Job.objects.filter(state="queued").update(attempts=1, fence=1)
     fetched.work()
     assert waits() == before + 1

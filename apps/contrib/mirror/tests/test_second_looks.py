@@ -10,8 +10,9 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, fetching, working
+from apps.contrib.mirror import alarms, fetch_jobs, fetching
 from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.fetch_jobs import VERSION
 from apps.contrib.mirror.models import (
     Alarm,
     AlarmKind,
@@ -23,7 +24,6 @@ from apps.contrib.mirror.models import (
 )
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, said, version_url
-from apps.contrib.mirror.working import VERSION
 from apps.jobs.waiting import NotYet
 from tests.builders import faults
 from tests.builders.keys import signing_key
@@ -108,7 +108,7 @@ def test_each_stored_version_has_its_turn(upstream, registry):
     rows = list(UpstreamVersion.objects.order_by("sort_key"))
     for row in rows:
         UpstreamVersion.objects.filter(pk=row.pk).update(tried_at=now - timedelta(hours=row.pk))
-    assert working.versions_due(provider.pk, ()) == [row.pk for row in reversed(rows)][: working.MAX_LOOKS]
+    assert fetch_jobs.versions_due(provider.pk, ()) == [row.pk for row in reversed(rows)][: fetch_jobs.MAX_LOOKS]
 
 
 def test_the_record_of_the_newest_version_begins_with_the_first_list(upstream, registry):

@@ -11,6 +11,7 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.contrib.mirror import uses
+from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, VERSION
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import (
@@ -25,7 +26,6 @@ from apps.contrib.mirror.tests.serving import (
     tool,
     version_url,
 )
-from apps.contrib.mirror.working import LIST, PACKAGE, VERSION
 from apps.http.ready import ready_of
 from apps.jobs.models import Job
 from apps.lib.settings_values.rates import Rate

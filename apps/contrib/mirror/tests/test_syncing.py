@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import runs, sync_requests, syncing, working
+from apps.contrib.mirror import fetch_jobs, runs, sync_requests, syncing
 from apps.contrib.mirror.models import Effect, PolicyRule, RunState, Schedule, SyncRun, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests.fetched import without_pauses
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry
@@ -183,7 +183,7 @@ def test_another_worker_goes_on_where_one_stopped(tool, registry, upstream, monk
     assert run.planned == 6
     syncing.confirm(run, viewer=NOBODY)
     fetched: list[int] = []
-    real = working.run_now
+    real = fetch_jobs.run_now
 
     def dies(kind, pk, *, by=None):
         if len(fetched) == 2:
@@ -209,7 +209,7 @@ def test_another_worker_goes_on_where_one_stopped(tool, registry, upstream, monk
 def test_staff_cancel_it(tool, upstream, monkeypatch):
     run = work(syncing.start(asked(f"{ADDRESS}@>= 1.0"), viewer=NOBODY))
     syncing.confirm(run, viewer=NOBODY)
-    real = working.run_now
+    real = fetch_jobs.run_now
 
     def cancelled(kind, pk, *, by=None):
         real(kind, pk, by=by)
