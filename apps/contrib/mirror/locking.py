@@ -1,7 +1,7 @@
 """Complete lock files: the same bytes as `providers lock` of clients writes, for own and mirrored providers.
 
 Hashes come from bytes that Larder has verified, and from signed SHA256SUMS. What was never fetched is fetched by the
-jobs of `fetching.py`; a run looks again until all of it is there.
+jobs of `on_demand.py`; a run looks again until all of it is there.
 """
 
 import time
@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import fetching, policy, storage, upstreams
+from apps.contrib.mirror import on_demand, policy, storage, upstreams
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.lock_requests import Request
 from apps.contrib.mirror.models import LockRun, RunState, Upstream, UpstreamPackage, UpstreamVersion, Verdict
@@ -227,7 +227,7 @@ def _mirrored(
     """Raises NotYet, or _Enough where `progress.waiting` has what it waits for."""
     until = time.monotonic() + MAX_SECONDS
     upstream = _upstream_for(None, provider, request.locks.client)
-    row = fetching.provider_with_list(upstream, provider.namespace, provider.type, by=by, until=until, since=since)
+    row = on_demand.provider_with_list(upstream, provider.namespace, provider.type, by=by, until=until, since=since)
     decisions = policy.decisions(row, now=timezone.now())
     locked = request.locked_version(provider)
     by_number = {version.version: version for version in decisions}
@@ -236,8 +236,8 @@ def _mirrored(
     offered = [version.version for version, decision in decisions.items() if decision.is_visible]
     chosen = by_number[lock_files.choose(offered, request.required[provider], locked=locked, provider=provider)]
     version = UpstreamVersion.objects.select_related("provider__upstream").get(pk=chosen.pk)
-    version = fetching.version_with_record(version, by=by, until=until, since=since)
-    fetch = partial(fetching.package_with_bytes, by=by, until=until, since=since)
+    version = on_demand.version_with_record(version, by=by, until=until, since=since)
+    fetch = partial(on_demand.package_with_bytes, by=by, until=until, since=since)
     return _hashes_of(version, _wanted_packages(request, provider, version), progress, fetch)
 
 

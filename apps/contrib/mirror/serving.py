@@ -19,7 +19,7 @@ from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
-from apps.contrib.mirror import asked, fetching, held_back, manifests, open_links, policy, storage, upstreams, uses
+from apps.contrib.mirror import asked, held_back, manifests, on_demand, open_links, policy, storage, upstreams, uses
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
@@ -110,7 +110,7 @@ class Mirrors:
         packages = _indexable(version)
         if packages is None:
             _count(asker, SIZES, version.pk)
-            packages = fetching.package_sizes(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
+            packages = on_demand.package_sizes(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
         shown, found = _shown(version, packages, now)
         return _index_of(version, shown, _seconds(upstream, found, now))
 
@@ -152,7 +152,7 @@ class Mirrors:
         if package.blob_id is None:
             _count(asker, PACKAGE, package.pk)
             by = _asker_of(asker, package.version)
-            package = fetching.package_with_bytes(package, by=by, until=asker.until, since=asker.since)
+            package = on_demand.package_with_bytes(package, by=by, until=asker.until, since=asker.since)
         return open_links.mirrored(package, is_public=upstream.visibility == Visibility.PUBLIC)
 
 
@@ -196,7 +196,7 @@ def _listed(asker: Asker, upstream: Upstream, provider: HostedProvider) -> Upstr
     """Return the provider with its list, fresh or stale."""
     if not upstream.is_sealed and _known(upstream, provider) is None:
         _count(asker, LIST, None)
-    return fetching.provider_with_list(
+    return on_demand.provider_with_list(
         upstream,
         provider.namespace,
         provider.type,
@@ -216,7 +216,7 @@ def _verified(
     if known is None or version is None:  # perhaps it is new
         version = asked.version(_listed(asker, upstream, provider), sort_key)
     else:
-        fetching.refresh_list(known, by=asker.viewer.user_id)
+        on_demand.refresh_list(known, by=asker.viewer.user_id)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
     found = policy.decide(version, now=now)
@@ -227,7 +227,7 @@ def _verified(
     if version.verdict:
         return version
     _count(asker, VERSION, version.pk)
-    version = fetching.version_with_record(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
+    version = on_demand.version_with_record(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
     policy.require_visible(version, now=now)
     return version
 

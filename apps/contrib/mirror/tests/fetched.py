@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.contrib.mirror import fetch_jobs, fetching
+from apps.contrib.mirror import fetch_jobs, on_demand
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet, Waiting
@@ -49,7 +49,7 @@ def ask(question: Any, *given: Any, by: int | None = None) -> Any:
 
 
 def listed(upstream: Upstream, address: str = "acme/tool") -> UpstreamProvider:
-    return ask(fetching.provider_with_list, upstream, *address.split("/"))
+    return ask(on_demand.provider_with_list, upstream, *address.split("/"))
 
 
 def version(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
@@ -60,7 +60,7 @@ def version(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool
 
 
 def recorded(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
-    return ask(fetching.version_with_record, version(upstream, number, address))
+    return ask(on_demand.version_with_record, version(upstream, number, address))
 
 
 def package(
@@ -79,7 +79,7 @@ def stored(
     address: str = "acme/tool",
     by: int | None = None,
 ) -> UpstreamPackage:
-    return ask(fetching.package_with_bytes, package(upstream, number, platform, address), by=by)
+    return ask(on_demand.package_with_bytes, package(upstream, number, platform, address), by=by)
 
 
 def reread(row: Any) -> Any:

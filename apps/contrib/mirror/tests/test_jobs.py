@@ -10,7 +10,7 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
-from apps.contrib.mirror import fetch_jobs, fetching, lists, tasks
+from apps.contrib.mirror import fetch_jobs, lists, on_demand, tasks
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
 from apps.contrib.mirror.tests import fetched
 from apps.jobs import queue, targets
@@ -34,7 +34,7 @@ def until(condition) -> None:
 def asking(package: UpstreamPackage):
     """A client's request, which waits."""
     try:
-        return fetching.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
+        return on_demand.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
     except NotYet as waits:
         return waits
 
@@ -42,7 +42,7 @@ def asking(package: UpstreamPackage):
 def wants(upstream: Upstream, name: str = "tool", namespace: str = "acme") -> None:
     """A client's request for a list, which waits."""
     with pytest.raises(NotYet):
-        fetching.provider_with_list(upstream, namespace, name, by=None, until=time.monotonic() + SOON)
+        on_demand.provider_with_list(upstream, namespace, name, by=None, until=time.monotonic() + SOON)
 
 
 @pytest.mark.both
@@ -86,13 +86,13 @@ def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstre
         fetched.work()
     assert Job.objects.get().state == State.FAILED
     with pytest.raises(Unavailable, match="internal error"):
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
+        on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + SOON)
 
 
 def test_a_request_without_time_left_is_told_to_try_again(upstream, registry):
     registry.add_provider()
     with pytest.raises(Unavailable, match="still being fetched"):
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() - 1)
+        on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() - 1)
     assert fetched.jobs(fetch_jobs.LIST) == 1
     fetched.work()
     assert fetched.listed(upstream).listed_at is not None
@@ -110,7 +110,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing(upstream, registry, monkeyp
 
     monkeypatch.setattr(ingest, "mark_ready", slept)
     with pytest.raises(NotYet):
-        fetching.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
+        on_demand.package_with_bytes(package, by=None, until=time.monotonic() + SOON)
     fetched.work()
     assert fetched.reread(package).blob is None
 
@@ -235,7 +235,7 @@ def test_the_sizes_of_all_packages_give_the_digests_of_the_oci_mirror(upstream, 
     tool = registry.add_provider(platforms=["linux_amd64", "darwin_arm64"])
     version = fetched.recorded(upstream)
     assert not version.index_digest
-    packages = fetched.ask(fetching.package_sizes, version)
+    packages = fetched.ask(on_demand.package_sizes, version)
     assert [one.size for one in packages] == [len(tool.zip("1.0.0", one.platform)) for one in packages]
     assert all(one.manifest_digest.startswith("sha256:") for one in packages)
     known = fetched.reread(version).index_digest

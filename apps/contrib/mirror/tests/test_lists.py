@@ -8,7 +8,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import fetching, lists
+from apps.contrib.mirror import lists, on_demand
 from apps.contrib.mirror.errors import FetchFailed, Refused
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
@@ -203,7 +203,7 @@ def test_a_provider_that_the_registry_does_not_have_is_not_found(upstream, regis
 def test_a_name_that_no_client_sends_is_asked_of_no_registry(upstream, registry, name):
     for namespace, kind in ((name, "tool"), ("acme", name)):
         with pytest.raises(NotFound, match="cannot be the address of a provider"):
-            fetching.provider_with_list(upstream, namespace, kind, by=None, until=time.monotonic())
+            on_demand.provider_with_list(upstream, namespace, kind, by=None, until=time.monotonic())
     assert registry.requests == []
     assert not UpstreamProvider.objects.exists()
     assert not Job.objects.exists()
@@ -231,9 +231,9 @@ def test_a_refresh_that_takes_long_is_not_waited_for_where_a_list_is_known(upstr
     registry.add_provider()
     fetched.stale(fetched.listed(upstream), hours=1)
     with pytest.raises(NotYet):
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
-    monkeypatch.setattr(fetching, "PATIENCE", timedelta(0))
-    found = fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
+        on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
+    monkeypatch.setattr(on_demand, "PATIENCE", timedelta(0))
+    found = on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30)
     assert names(found) == ["1.0.0"]
 
 
@@ -254,7 +254,7 @@ def test_a_list_that_is_never_kept_is_read_once_for_each_request(upstream, regis
     for asked in (1, 2):
         since = timezone.now()
         with pytest.raises(NotYet):
-            fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+            on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
         fetched.work()
-        fetching.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
+        on_demand.provider_with_list(upstream, "acme", "tool", by=None, until=time.monotonic() + 30, since=since)
         assert registry.count(tool.list_path) == asked

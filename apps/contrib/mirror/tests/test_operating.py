@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.mirror import fetch_jobs, fetching, storage, stored_sums, upstreams
+from apps.contrib.mirror import fetch_jobs, on_demand, storage, stored_sums, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of
@@ -41,7 +41,7 @@ def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage
 
     lost = storage.without_lost_bytes(fetched.reread(package))
     with pytest.raises(Unavailable) as refused:
-        fetched.ask(fetching.package_with_bytes, lost)
+        fetched.ask(on_demand.package_with_bytes, lost)
     assert registry.url in str(refused.value)
     assert "503" in str(refused.value)
     looks = {name: doctor.LOOKS[name] for name in ("database", "storage")}
@@ -93,7 +93,7 @@ def test_each_try_is_counted_by_what_came_of_it(upstream, registry):
     registry.misbehave(tool.zip_path("1.0.0"), says(500), times=99)
     package = fetched.package(upstream)
     with pytest.raises(Unavailable):
-        fetched.ask(fetching.package_with_bytes, package)
+        fetched.ask(on_demand.package_with_bytes, package)
     assert (more("list", "done"), more("version", "done"), more("package", "failed")) == (1, 1, 1)
 
     registry.behave()
@@ -102,7 +102,7 @@ def test_each_try_is_counted_by_what_came_of_it(upstream, registry):
     upstreams.ask_again(upstream)
     Upstream.objects.update(failures=0, open_until=None)
     with pytest.raises(Exception, match="sha256"):
-        fetched.ask(fetching.package_with_bytes, fetched.reread(package))
+        fetched.ask(on_demand.package_with_bytes, fetched.reread(package))
     assert more("package", "refused") == 1
 
     registry.behave()

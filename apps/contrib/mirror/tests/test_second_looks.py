@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, fetch_jobs, fetching
+from apps.contrib.mirror import alarms, fetch_jobs, on_demand
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.fetch_jobs import VERSION
 from apps.contrib.mirror.models import (
@@ -176,11 +176,11 @@ def test_requests_that_wait_for_one_refusal_cause_one_fetch(upstream, registry):
     registry.misbehave(tool.signature_path("1.0.0"), faults.wrong_bytes())
     asking: dict[str, Any] = {"by": None, "until": time.monotonic() + 30, "since": since}
     with pytest.raises(NotYet):
-        fetching.version_with_record(version, **asking)
+        on_demand.version_with_record(version, **asking)
     fetched.work()
     asked = registry.count("*")
     for _ in range(3):
         with pytest.raises(Refused):
-            fetching.version_with_record(fetched.reread(version), **asking)
+            on_demand.version_with_record(fetched.reread(version), **asking)
     fetched.work()
     assert registry.count("*") == asked
