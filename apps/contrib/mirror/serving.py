@@ -19,7 +19,17 @@ from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
-from apps.contrib.mirror import asked, held_back, manifests, on_demand, open_links, policy, storage, upstreams, uses
+from apps.contrib.mirror import (
+    compiled_queries,
+    held_back,
+    manifests,
+    on_demand,
+    open_links,
+    policy,
+    storage,
+    upstreams,
+    uses,
+)
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
@@ -87,10 +97,10 @@ class Mirrors:
         sort_key, now = _sort_key(number), timezone.now()
         if not capability:
             _visible(asker, provider.host)  # first: what is hidden takes as long as what is not there
-        package = asked.package(provider, sort_key, filename)
+        package = compiled_queries.package(provider, sort_key, filename)
         if package is None:
             version = _verified(asker, _visible(asker, provider.host), provider, number, now)
-            package = asked.package(provider, sort_key, filename)
+            package = compiled_queries.package(provider, sort_key, filename)
             if package is None:
                 raise VersionUnknown(f"{version} has no package {filename[:100]!r}.")
         else:
@@ -133,7 +143,7 @@ class Mirrors:
 
     def stored_by_digest(self, asker: Asker, provider: HostedProvider, digest: str) -> MirroredPackage | None:
         upstream, now = _visible(asker, provider.host), timezone.now()
-        package = asked.package_with_digest(provider, digest.removeprefix("sha256:"))
+        package = compiled_queries.package_with_digest(provider, digest.removeprefix("sha256:"))
         if package is not None:
             return self._with_bytes(asker, package, now)
         _listed(asker, upstream, provider)
@@ -160,7 +170,7 @@ class Mirrors:
 
 
 def _visible(asker: Asker, host: str) -> Upstream:
-    found = asked.enabled(host)
+    found = compiled_queries.enabled(host)
     if found is None:
         raise _hidden(asker.viewer, host)
     _require_visible(asker, found, host)
@@ -212,9 +222,9 @@ def _verified(
     """Return a version with its record, of which policy shows at least one platform."""
     sort_key = _sort_key(number)
     known = _known(upstream, provider)
-    version = None if known is None else asked.version(known, sort_key)
+    version = None if known is None else compiled_queries.version(known, sort_key)
     if known is None or version is None:  # perhaps it is new
-        version = asked.version(_listed(asker, upstream, provider), sort_key)
+        version = compiled_queries.version(_listed(asker, upstream, provider), sort_key)
     else:
         on_demand.refresh_list(known, by=asker.viewer.user_id)
     if version is None or not (version.is_listed or version.verdict):
