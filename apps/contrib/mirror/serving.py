@@ -28,7 +28,7 @@ from apps.contrib.mirror import (
     policy,
     storage,
     upstreams,
-    uses,
+    usage_counts,
 )
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
@@ -152,7 +152,7 @@ class Mirrors:
         raise VersionUnknown(f"{provider} has no package {digest}.")
 
     def record_use(self, provider: HostedProvider, package: MirroredPackage) -> None:
-        uses.record(provider.host, package.digest, package.filename)
+        usage_counts.record(provider.host, package.digest, package.filename)
 
     def _with_bytes(self, asker: Asker, package: UpstreamPackage, now: datetime) -> MirroredPackage:
         upstream = package.version.provider.upstream

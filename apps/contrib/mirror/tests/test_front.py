@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.blobs import capabilities
-from apps.contrib.mirror import uses
+from apps.contrib.mirror import usage_counts
 from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.open_links import fetchable
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
@@ -145,7 +145,7 @@ def test_bytes_in_quarantine_are_not_served(process, packages, tofu, published, 
 
 @pytest.mark.both
 def test_each_look_counts_as_a_fetch_and_what_is_repeated_from_memory_is_not_looked_for(process, upstream, tofu):
-    uses.flush()
+    usage_counts.flush()
     process.offers = {"extensions": {PATHSEND: {}}}
     version = add_version(upstream)
     small = add_package(version, b"small")
@@ -154,7 +154,7 @@ def test_each_look_counts_as_a_fetch_and_what_is_repeated_from_memory_is_not_loo
     for url in (plain(small), plain(small), plain(small), plain(large), plain(large), plain(large)):
         process.ask(tofu(), url)
     process.ask(tofu(), plain(large), "HEAD")
-    uses.flush()
+    usage_counts.flush()
 
     # The first one of each by a view; the small one stays ready after it was looked for once.
     assert [UpstreamPackage.objects.get(pk=row.pk).uses for row in (small, large)] == [2, 3]

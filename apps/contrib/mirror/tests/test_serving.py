@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Visibility
 from apps.audit import generation
-from apps.contrib.mirror import uses
+from apps.contrib.mirror import usage_counts
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, VERSION
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
@@ -251,14 +251,14 @@ def test_what_a_client_has_fetched_is_limited_and_counts_once_for_a_request(upst
 
 @pytest.mark.both
 def test_fetches_are_counted_behind_the_answer(upstream, edge):
-    uses.flush()  # those of other tests
+    usage_counts.flush()  # those of other tests
     url = edge.archives(upstream)["linux_amd64"]["url"]
     for method in ("GET", "GET", "HEAD"):
         edge.get(url, method=method)
     row = UpstreamPackage.objects.get(os="linux")
     assert row.used_at is None
 
-    assert uses.flush() == 2
+    assert usage_counts.flush() == 2
     row.refresh_from_db()
     assert row.uses == 2
     assert row.used_at is not None
