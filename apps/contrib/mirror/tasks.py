@@ -3,7 +3,7 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import docs, fetch_jobs, held_back, lists, locking, runs, storage, stored_sums, syncing
+from apps.contrib.mirror import docs, fetch_jobs, held_back, lists, locking, run_threads, storage, stored_sums, syncing
 from apps.jobs.claims import task
 from apps.jobs.threads import finish_all
 
@@ -17,18 +17,18 @@ STOP_SECONDS = 8.0
 fetch_list, fetch_version, fetch_sizes = map(fetch_jobs.threads.doorbell, fetch_jobs.DOCUMENTS)
 fetch_package = fetch_jobs.package_threads.doorbell(fetch_jobs.PACKAGE)
 read_docs = task(docs.JOB, docs.run)
-lock_providers, sync_upstream = map(runs.threads.doorbell, (locking.JOB, syncing.JOB))
+lock_providers, sync_upstream = map(run_threads.threads.doorbell, (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
-    runs.threads.finish(GIVE_BACK_SECONDS)
+    run_threads.threads.finish(GIVE_BACK_SECONDS)
     finish_all(LAST_SECONDS, fetch_jobs.threads, fetch_jobs.package_threads)
 
 
 @signals.worker_shutdown.connect
 def stop(**_: Any) -> None:
-    runs.threads.finish(GIVE_BACK_SECONDS)
+    run_threads.threads.finish(GIVE_BACK_SECONDS)
     finish_all(STOP_SECONDS, fetch_jobs.threads, fetch_jobs.package_threads)
 
 

@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.contrib.mirror import fetch_jobs, lock_requests, locking, runs, trust
+from apps.contrib.mirror import fetch_jobs, lock_requests, locking, run_threads, trust
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests.fetched import work
@@ -209,8 +209,8 @@ def test_a_run_completes_the_file_and_goes_on_in_another_worker(tool, monkeypatc
     run = begun()
     assert (run.state, run.planned, run.done) == (RunState.RUNNING, 2, 0)
     with monkeypatch.context() as patch:
-        patch.setattr(runs.threads, "is_ending", lambda: True)  # its process must end
-        runs.run_here(job_of(run).pk)
+        patch.setattr(run_threads.threads, "is_ending", lambda: True)  # its process must end
+        run_threads.run_here(job_of(run).pk)
     run.refresh_from_db()
     assert run.state == RunState.RUNNING
     assert job_of(run).state == JobState.QUEUED
@@ -246,6 +246,6 @@ def test_a_run_is_only_for_who_asked_and_for_a_day(tool, alice, bob):
     job = job_of(run)
     locking.prune()
     assert not LockRun.objects.exists()
-    runs.run_here(job.pk)
+    run_threads.run_here(job.pk)
     job.refresh_from_db()
     assert job.state == JobState.SUCCEEDED, "there is nothing left to do"

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import fetch_jobs, runs, sync_requests, syncing
+from apps.contrib.mirror import fetch_jobs, run_threads, sync_requests, syncing
 from apps.contrib.mirror.models import Effect, PolicyRule, RunState, Schedule, SyncRun, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests.fetched import without_pauses
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry
@@ -33,7 +33,7 @@ def asked(*patterns, platforms=PLATFORMS, **more):
 
 def work(run: SyncRun) -> SyncRun:
     job = Job.objects.filter(kind=syncing.JOB, target=run.pk).latest("pk")
-    assert runs.run_here(job.pk)
+    assert run_threads.run_here(job.pk)
     run.refresh_from_db()
     return run
 
