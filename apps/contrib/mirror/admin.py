@@ -21,7 +21,7 @@ from apps.admin_base import (
     table,
     words,
 )
-from apps.contrib.mirror import admin_acts, overview, storage
+from apps.contrib.mirror import admin_acts, storage, upstream_facts
 from apps.contrib.mirror.admin_decisions import of_host  # which registers its pages too
 from apps.contrib.mirror.models import (
     Upstream,
@@ -64,7 +64,7 @@ def failure_text(row: Any) -> str:
 
 
 def state_of(row: Upstream) -> str:
-    return badge(overview.state_of(row, now=timezone.now()))
+    return badge(upstream_facts.state_of(row, now=timezone.now()))
 
 
 @admin.register(Upstream)

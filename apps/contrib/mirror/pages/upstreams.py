@@ -17,7 +17,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import alarms, browsing, connection_values, held_back, overview, trust, upstreams
+from apps.contrib.mirror import alarms, browsing, connection_values, held_back, trust, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
@@ -183,7 +183,7 @@ def mirror(request: HttpRequest) -> HttpResponse:
         "is_plain_http": client_setup.is_plain_http(),
     }
     if upstreams.sees_operations(viewer):
-        facts = overview.facts_of(rows)
+        facts = upstream_facts.facts_of(rows)
         present = {row.host for row in rows}
         context |= {
             "operations": [(row, facts[row.pk]) for row in rows],
@@ -205,7 +205,7 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     row = upstreams.upstream_for(viewer, host)
     context = {
         "upstream": row,
-        "facts": overview.facts_of([row])[row.pk],
+        "facts": upstream_facts.facts_of([row])[row.pk],
         "authorities": connection_values.authorities_of(row.ca),
         "terms": upstreams.terms_of(row.host),
         "pins": trust.pins_of(row)[:200],
@@ -266,7 +266,7 @@ def upstream_remove(request: HttpRequest, host: str) -> HttpResponse:
     require(viewer)
     row = upstreams.upstream_for(viewer, host)
     if request.method != "POST":
-        context = {"upstream": row, "facts": overview.facts_of([row])[row.pk]}
+        context = {"upstream": row, "facts": upstream_facts.facts_of([row])[row.pk]}
         return render(request, "portal/upstream/remove.html", context)
     reauthentication.require(request, f"Remove the mirror of {row.host}")
     upstreams.remove(row.host, actor=viewer)
