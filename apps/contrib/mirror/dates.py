@@ -15,7 +15,7 @@ import structlog
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from apps.contrib.mirror import exchanges, policy
+from apps.contrib.mirror import policy, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 
@@ -92,7 +92,7 @@ def _of_all(upstream: Upstream, base: str, pages: Pages, undated: Mapping[str, b
     root, is_v1, address = base.partition(pages.v1)
     if not is_v1:
         return {}
-    body = exchanges.get_page(upstream, f"{root}{pages.v2}{address}?include={pages.included}", max_bytes=MAX_BYTES)
+    body = registry_calls.get_page(upstream, f"{root}{pages.v2}{address}?include={pages.included}", max_bytes=MAX_BYTES)
     included = body.get("included") if body else None
     found = {}
     for one in included if isinstance(included, list) else ():
@@ -109,7 +109,7 @@ def _of_highest(upstream: Upstream, base: str, undated: Mapping[str, bytes], you
     """Down to the first version that is older than any rule asks for, or has no page."""
     found: dict[bytes, datetime] = {}
     for number, key in sorted(undated.items(), key=lambda item: item[1], reverse=True)[:MAX_DETAILS]:
-        body = exchanges.get_page(upstream, f"{base}/{quote(number, safe='')}", max_bytes=MAX_BYTES)
+        body = registry_calls.get_page(upstream, f"{base}/{quote(number, safe='')}", max_bytes=MAX_BYTES)
         at = stated(body) if body else None
         if at is None:
             break

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
 
-from apps.contrib.mirror import exchanges, lists
+from apps.contrib.mirror import lists, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import UpstreamVersion
 from apps.lib.digests import is_sha256
@@ -37,7 +37,7 @@ class Download:
 def fetch(version: UpstreamVersion, os: str, arch: str) -> Download:
     """Raises FetchFailed."""
     url = lists.url_of(version.provider, version.version, "download", os, arch)
-    body = exchanges.get_json(version.provider.upstream, url, max_bytes=MAX_BYTES).body
+    body = registry_calls.get_json(version.provider.upstream, url, max_bytes=MAX_BYTES).body
     return parse(body, url=url, os=os, arch=arch)
 
 

@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import alarms, dates, exchanges, platforms, policy
+from apps.contrib.mirror import alarms, dates, platforms, policy, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
 from apps.jobs.pruning import prune_rows
@@ -60,7 +60,7 @@ class Document:
 
 def url_of(provider: UpstreamProvider, *rest: str) -> str:
     """Return a URL of the provider registry protocol. Raises FetchFailed."""
-    base = exchanges.discover(provider.upstream).rstrip("/")
+    base = registry_calls.discover(provider.upstream).rstrip("/")
     parts = (provider.namespace, provider.type, *rest)
     return "/".join([base, *(quote(part, safe="") for part in parts)])
 
@@ -81,7 +81,7 @@ def refresh(provider: UpstreamProvider, guard: Callable[[], None]) -> Collection
     Return the verified versions that have a platform now for which their sums have no line.
     """
     url = url_of(provider, "versions")
-    said = exchanges.get_json(
+    said = registry_calls.get_json(
         provider.upstream, url, max_bytes=MAX_BYTES, etag=provider.etag, last_modified=provider.last_modified
     )
     if said.is_unchanged and provider.listed_at is not None:

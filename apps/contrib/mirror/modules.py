@@ -14,7 +14,7 @@ import structlog
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import dates, exchanges, policy, upstreams
+from apps.contrib.mirror import dates, policy, registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import Decision, Policy
@@ -116,7 +116,7 @@ def listed(upstream: Upstream, module: HostedModule, *, known: Collection[str] =
     `known`: the versions whose dates are not asked for again.
     """
     url = _url(upstream, module, "versions")
-    body = exchanges.get_json(upstream, url, max_bytes=MAX_BYTES).body
+    body = registry_calls.get_json(upstream, url, max_bytes=MAX_BYTES).body
     found, skipped = parse(body, url=url)
     if skipped:
         log.warning("upstream_versions_skipped", module=str(module), versions=skipped)
@@ -136,7 +136,7 @@ def listed(upstream: Upstream, module: HostedModule, *, known: Collection[str] =
 def location_of(upstream: Upstream, module: HostedModule, version: str) -> str:
     """Return where the registry says that the version is, as it says it. Raises FetchFailed."""
     url = _url(upstream, module, version, "download")
-    found = exchanges.get_location(upstream, url, max_bytes=MAX_LOCATION_BYTES)
+    found = registry_calls.get_location(upstream, url, max_bytes=MAX_LOCATION_BYTES)
     if not found:
         text = "The answer names no location: found neither X-Terraform-Get nor a JSON `location`"
         raise FetchFailed("no_location", text, url=url, rule="shape", is_final=True)
@@ -212,7 +212,7 @@ def parse(body: Any, *, url: str) -> tuple[list[ListedVersion], int]:
 
 
 def _url(upstream: Upstream, module: HostedModule, *rest: str) -> str:
-    base = exchanges.discover_modules(upstream).rstrip("/")
+    base = registry_calls.discover_modules(upstream).rstrip("/")
     parts = (module.namespace, module.name, module.system, *rest)
     return "/".join([base, *(quote(part, safe="") for part in parts)])
 

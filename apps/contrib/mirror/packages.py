@@ -12,7 +12,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.store import Staged
-from apps.contrib.mirror import documents, exchanges, judging, lists, manifests, storage, stored_sums
+from apps.contrib.mirror import documents, judging, lists, manifests, registry_calls, storage, stored_sums
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Distrusted
@@ -65,7 +65,7 @@ def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
             if other.platform in download.sizes and other.size is None:
                 found[other.pk] = download.sizes[other.platform]
         if package.pk not in found:
-            size = exchanges.size_of(version.provider.upstream, download.url)
+            size = registry_calls.size_of(version.provider.upstream, download.url)
             if size is None:
                 raise FetchFailed(
                     "no_size", f"The registry does not say how large {package} is", url=shown(download.url), rule="size"
@@ -129,7 +129,7 @@ def _staged(attempt: _Try) -> tuple[Staged, str]:
     upstream = package.version.provider.upstream
     claimed = download.sizes.get(package.platform)
     storage.require_room(upstream, claimed or package.size or 0)
-    with exchanges.stream(upstream, download.url, max_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES) as said:
+    with registry_calls.stream(upstream, download.url, max_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES) as said:
         if said.size is not None:
             storage.require_room(upstream, said.size)
         staged = store.stage(attempt.key, said.chunks)

@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import documents, exchanges, judging, lists, manifests, platforms
+from apps.contrib.mirror import documents, judging, lists, manifests, platforms, registry_calls
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import MISSING, Distrusted
@@ -132,7 +132,7 @@ def _read(version: UpstreamVersion, candidates: list[list[str]], *, with_signatu
     sizes = {download.sums_url: sums.MAX_BYTES}
     if with_signature and download.keys:  # else there is no signature that anybody checks
         sizes[download.signature_url] = foreign.MAX_SIGNATURE_BYTES
-    said, *signatures = exchanges.get_all_bytes(version.provider.upstream, sizes)
+    said, *signatures = registry_calls.get_all_bytes(version.provider.upstream, sizes)
     return _Reading(download, said, signatures[0] if signatures else b"", sums.read_as_clients_do(said))
 
 

@@ -8,7 +8,7 @@ from threading import Barrier, Lock
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import breaker, exchanges
+from apps.contrib.mirror import breaker, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from tests.builders import faults, misbehaving
@@ -24,7 +24,7 @@ def listed(registry):
 def ask(upstream, url):
     """Return "" or the code of the failure."""
     try:
-        exchanges.get_json(upstream, url, max_bytes=100_000)
+        registry_calls.get_json(upstream, url, max_bytes=100_000)
     except FetchFailed as failure:
         return failure.code
     return ""
@@ -46,7 +46,7 @@ def test_after_some_failures_in_succession_nothing_is_asked(registry, upstream, 
     assert breaker.is_open(upstream)
     before = len(registry.requests)
     with pytest.raises(FetchFailed, match="nothing is asked for 30 s, because the host failed before") as refused:
-        exchanges.get_json(upstream, listed, max_bytes=1000)
+        registry_calls.get_json(upstream, listed, max_bytes=1000)
     assert (refused.value.code, refused.value.rule, refused.value.url) == ("breaker_open", "breaker", listed)
     assert 25 < refused.value.retry_after <= 30
     assert len(registry.requests) == before
@@ -98,7 +98,7 @@ def test_discovery_and_the_list_of_one_thread_are_one_try(registry, upstream, li
     broken(upstream, registry, listed)
     pause_is_over()
     registry.behave()
-    assert exchanges.discover(upstream)
+    assert registry_calls.discover(upstream)
     assert registry.count(misbehaving.DISCOVERY) == 1
     assert ask(upstream, listed) == ""
     assert not breaker.is_open(upstream)
@@ -107,7 +107,7 @@ def test_discovery_and_the_list_of_one_thread_are_one_try(registry, upstream, li
 def test_a_good_discovery_does_not_hide_that_lists_fail(registry, upstream, listed):
     registry.misbehave("*/versions", faults.says(501))
     for _ in range(breaker.THRESHOLD):
-        exchanges.discover(upstream)
+        registry_calls.discover(upstream)
         assert ask(upstream, listed) == "server_error"
     assert breaker.is_open(upstream)
 

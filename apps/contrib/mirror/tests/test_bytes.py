@@ -8,7 +8,7 @@ from django.conf import settings as site
 from apps.accounts.access.gate import Viewer
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob
-from apps.contrib.mirror import alarms, exchanges, manifests, packages, records
+from apps.contrib.mirror import alarms, manifests, packages, records, registry_calls
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Alarm, AlarmKind, AlarmState, KeyState, UpstreamPackage, UpstreamVersion, Verdict
 from apps.contrib.mirror.tests import fetched
@@ -191,7 +191,7 @@ class Killed(BaseException):
 @pytest.mark.parametrize(
     ("module", "name"),
     [
-        (exchanges, "get_all_bytes"),
+        (registry_calls, "get_all_bytes"),
         (records, "_judge"),
         (manifests, "set_digests"),
         pytest.param(records, "_write", marks=pytest.mark.both),

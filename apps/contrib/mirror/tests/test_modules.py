@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import exchanges, modules
+from apps.contrib.mirror import modules, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.modules import HostedModule, KnownVersion
@@ -108,7 +108,7 @@ def test_a_location_in_the_body_goes_before_the_header_and_only_a_location_may_h
 
     registry.misbehave(DISCOVERY, faults.says(204))
     with pytest.raises(FetchFailed, match="the answer was 204"):
-        exchanges.discover_modules(upstream)
+        registry_calls.discover_modules(upstream)
 
 
 def test_an_address_is_compared_with_patterns_in_lower_case(upstream: Upstream):

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from apps.contrib.mirror import breaker, exchanges, requesting
+from apps.contrib.mirror import breaker, registry_calls, requesting
 from apps.contrib.mirror.errors import FetchFailed
 from tests.builders import faults
 from tests.rows import for_each_row
@@ -16,8 +16,8 @@ from tests.rows import for_each_row
 @pytest.fixture
 def quick(monkeypatch):
     for name in ("DOCUMENTS", "PACKAGES"):
-        limits = replace(getattr(exchanges, name), first_byte_seconds=0.3, window_seconds=0.3, total_seconds=3.0)
-        monkeypatch.setattr(exchanges, name, limits)
+        limits = replace(getattr(registry_calls, name), first_byte_seconds=0.3, window_seconds=0.3, total_seconds=3.0)
+        monkeypatch.setattr(registry_calls, name, limits)
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def listed(registry):
 
 def failure_of(upstream, url, max_bytes=1_000_000, **more):
     with pytest.raises(FetchFailed) as refused:
-        exchanges.get_json(upstream, url, max_bytes=max_bytes, **more)
+        registry_calls.get_json(upstream, url, max_bytes=max_bytes, **more)
     return refused.value
 
 
@@ -94,7 +94,7 @@ def test_a_failure_is_on_the_row_until_the_next_success_and_an_unknown_provider_
     assert (upstream.failures, upstream.failure["status"], upstream.failure["url"]) == (1, 500, listed)
     assert upstream.failed_at is not None
     registry.behave()
-    exchanges.get_json(upstream, listed, max_bytes=10_000)
+    registry_calls.get_json(upstream, listed, max_bytes=10_000)
     upstream.refresh_from_db()
     assert (upstream.failures, upstream.open_until) == (0, None)
     assert upstream.succeeded_at is not None
@@ -104,7 +104,7 @@ def test_what_passes_is_not_noticed_and_the_pauses_differ_so_that_not_all_come_b
     registry, upstream, listed, slept, monkeypatch
 ):
     registry.misbehave("*/versions", faults.says(502), times=2)
-    assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
+    assert registry_calls.get_json(upstream, listed, max_bytes=10_000).body is not None
     assert registry.count("*/versions") == 3
     upstream.refresh_from_db()
     assert upstream.failed_at is None
@@ -120,7 +120,7 @@ def test_what_passes_is_not_noticed_and_the_pauses_differ_so_that_not_all_come_b
 
 def test_a_short_retry_after_is_waited_for(registry, upstream, listed, slept):
     registry.misbehave("*/versions", faults.says(429, Retry_After="2"), times=1)
-    assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
+    assert registry_calls.get_json(upstream, listed, max_bytes=10_000).body is not None
     assert len(slept) == 1
     assert 2 <= slept[0] <= 3
 
@@ -199,7 +199,7 @@ def test_a_package_that_does_not_come_whole_fails_within_its_chunks(registry, up
     registry.misbehave("*.zip", faults.truncated())
 
     def read():
-        with exchanges.stream(upstream, registry.url + tool.zip_path("1.0.0"), max_bytes=10**6) as download:
+        with registry_calls.stream(upstream, registry.url + tool.zip_path("1.0.0"), max_bytes=10**6) as download:
             return [len(piece) for piece in download.chunks]
 
     with pytest.raises(FetchFailed, match="ended after"):
@@ -237,7 +237,7 @@ def test_a_discovery_document_or_redirect_that_leads_to_larder_itself_is_refused
     settings.PUBLIC_URL, settings.HOSTNAMES = "https://larder.acme.example:8443", {"providers.acme.example"}
     registry.discovery = {"providers.v1": "https://providers.acme.example/v1/providers/"}
     with pytest.raises(FetchFailed, match=r"providers\.acme\.example is this Larder itself"):
-        exchanges.discover(upstream)
+        registry_calls.discover(upstream)
     registry.misbehave("*/versions", faults.redirects("https://larder.acme.example:8443/v1/"))
     assert failure_of(upstream, listed).code == "own_registry"
     settings.HOSTNAMES = {upstream.host}
@@ -249,21 +249,24 @@ def test_what_waits_too_long_for_a_connection_fails_and_downloads_leave_one_for_
 ):
     monkeypatch.setattr(requesting, "MAX_QUEUE_SECONDS", 0.1)
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=1)
-    with exchanges.stream(upstream, listed, max_bytes=10_000):
+    with registry_calls.stream(upstream, listed, max_bytes=10_000):
         failure = failure_of(upstream, listed)
     assert (failure.code, failure.rule) == ("busy", "connections")
     assert "all 1 connections to the host were busy" in failure.message
-    assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
+    assert registry_calls.get_json(upstream, listed, max_bytes=10_000).body is not None
     upstream.refresh_from_db()
     assert upstream.failure == {}
 
     settings.UPSTREAM = replace(settings.UPSTREAM, connections=3)
 
     def third():
-        with exchanges.stream(upstream, listed, max_bytes=10_000):
+        with registry_calls.stream(upstream, listed, max_bytes=10_000):
             pytest.fail("a third download began")
 
-    with exchanges.stream(upstream, listed, max_bytes=10_000), exchanges.stream(upstream, listed, max_bytes=10_000):
+    with (
+        registry_calls.stream(upstream, listed, max_bytes=10_000),
+        registry_calls.stream(upstream, listed, max_bytes=10_000),
+    ):
         with pytest.raises(FetchFailed, match="all 2 connections to the host were busy"):
             third()
-        assert exchanges.get_json(upstream, listed, max_bytes=10_000).body is not None
+        assert registry_calls.get_json(upstream, listed, max_bytes=10_000).body is not None

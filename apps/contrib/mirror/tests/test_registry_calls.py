@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
-from apps.contrib.mirror import exchanges, upstreams
+from apps.contrib.mirror import registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from tests.builders import faults, misbehaving
@@ -19,7 +19,7 @@ MEGABYTE = 1024 * 1024
 
 
 def get(upstream, url, **more):
-    return exchanges.get_json(upstream, url, max_bytes=MEGABYTE, **more)
+    return registry_calls.get_json(upstream, url, max_bytes=MEGABYTE, **more)
 
 
 @for_each_row(
@@ -33,29 +33,29 @@ def get(upstream, url, **more):
 )
 def test_discovery_is_absolute_or_relative_to_its_document(service, base, registry, upstream):
     registry.discovery = {"providers.v1": service, "modules.v1": "/v1/modules/"}
-    assert exchanges.discover(upstream) == base.format(url=registry.url)
+    assert registry_calls.discover(upstream) == base.format(url=registry.url)
 
 
 def test_discovery_is_relative_to_where_redirects_led(registry, upstream):
     registry.misbehave(DISCOVERY, faults.redirects("/elsewhere/terraform.json"))
     registry.misbehave("/elsewhere/*", faults.says(200, b'{"providers.v1": "p/"}'))
-    assert exchanges.discover(upstream) == f"{registry.url}/elsewhere/p/"
+    assert registry_calls.discover(upstream) == f"{registry.url}/elsewhere/p/"
 
 
 def test_discovery_is_remembered_for_an_hour_and_read_again_after_a_failure(registry, upstream):
-    base = exchanges.discover(upstream)
+    base = registry_calls.discover(upstream)
     fresh = Upstream.objects.get(pk=upstream.pk)
-    assert exchanges.discover(fresh) == base == fresh.discovered
+    assert registry_calls.discover(fresh) == base == fresh.discovered
     assert registry.count(DISCOVERY) == 1
 
     Upstream.objects.update(discovered_at=timezone.now() - timedelta(minutes=61))
-    exchanges.discover(fresh)
+    registry_calls.discover(fresh)
     assert registry.count(DISCOVERY) == 2
 
     registry.misbehave("*/versions", faults.says(403))
     with pytest.raises(FetchFailed):
         get(upstream, f"{base}acme/tool/versions")
-    exchanges.discover(fresh)
+    registry_calls.discover(fresh)
     assert registry.count(DISCOVERY) == 3
 
 
@@ -76,7 +76,7 @@ def test_discovery_is_remembered_for_an_hour_and_read_again_after_a_failure(regi
 def test_a_discovery_document_of_another_shape_is_refused(document, code, text, registry, upstream):
     registry.discovery = document
     with pytest.raises(FetchFailed, match=text) as refused:
-        exchanges.discover(upstream)
+        registry_calls.discover(upstream)
     assert (refused.value.code, refused.value.url) == (code, registry.url + DISCOVERY)
     assert refused.value.is_final
     upstream.refresh_from_db()
@@ -106,27 +106,29 @@ def test_conditional_requests_say_that_nothing_changed(registry, upstream):
 def test_packages_stream_and_tell_their_size(registry, upstream):
     tool = registry.add_provider(size=600_000)
     url = f"{registry.url}{tool.zip_path('1.0.0')}?X-Signature=pears"
-    with exchanges.stream(upstream, url, max_bytes=MEGABYTE) as download:
+    with registry_calls.stream(upstream, url, max_bytes=MEGABYTE) as download:
         pieces = list(download.chunks)
     assert b"".join(pieces) == tool.zip("1.0.0")
     assert len(pieces) > 1
     assert (download.size, download.url) == (len(tool.zip("1.0.0")), url.partition("?")[0])
-    assert exchanges.get_all_bytes(upstream, {registry.url + tool.sums_path("1.0.0"): 1000}) == [tool.sums("1.0.0")]
+    assert registry_calls.get_all_bytes(upstream, {registry.url + tool.sums_path("1.0.0"): 1000}) == [
+        tool.sums("1.0.0")
+    ]
 
 
 def test_the_size_of_a_package_comes_from_head_or_from_one_byte(registry, upstream):
     tool = registry.add_provider()
     url, size = registry.url + tool.zip_path("1.0.0"), len(tool.zip("1.0.0"))
-    assert exchanges.size_of(upstream, url) == size
+    assert registry_calls.size_of(upstream, url) == size
     assert [request.method for request in registry.requests] == ["HEAD"]
 
     registry.misbehave("*.zip", faults.says(403), times=1)  # as signed links answer to HEAD
-    assert exchanges.size_of(upstream, url) == size
+    assert registry_calls.size_of(upstream, url) == size
     assert registry.requests[-1].headers["range"] == "bytes=0-0"
 
     registry.misbehave("*.zip", faults.says(404))
     with pytest.raises(FetchFailed, match=r"the answer was 404 \(Not Found\)"):
-        exchanges.size_of(upstream, url)
+        registry_calls.size_of(upstream, url)
 
 
 def sealed(upstream):
@@ -139,10 +141,10 @@ def test_the_token_goes_to_discovery_and_providers_and_to_no_other_host(registry
     registry.token = "pears"
     tool = registry.add_provider()
     with misbehaving.running() as elsewhere:
-        base = exchanges.discover(upstream)
+        base = registry_calls.discover(upstream)
         get(upstream, f"{base}acme/tool/versions")
-        exchanges.get_all_bytes(upstream, {f"{elsewhere.url}{DISCOVERY}": 1000})
-        exchanges.size_of(upstream, f"{elsewhere.url}{DISCOVERY}")
+        registry_calls.get_all_bytes(upstream, {f"{elsewhere.url}{DISCOVERY}": 1000})
+        registry_calls.size_of(upstream, f"{elsewhere.url}{DISCOVERY}")
         registry.misbehave("*/versions", faults.redirects(f"{elsewhere.url}{DISCOVERY}"))
         get(upstream, f"{base}acme/tool/versions")
         assert [request.headers.get("authorization") for request in elsewhere.requests] == [None, None, None]
@@ -156,14 +158,14 @@ def test_the_token_goes_to_the_host_that_discovery_names(registry, upstream):
         services.token = "pears"
         tool = services.add_provider()
         registry.discovery = {"providers.v1": f"{services.url}/v1/providers/"}
-        exchanges.discover(upstream)
+        registry_calls.discover(upstream)
         assert get(upstream, services.url + tool.list_path).body is not None
 
 
 def test_the_token_of_an_https_registry_is_never_sent_in_clear(registry, tls_registry, tls_upstream):
     sealed(tls_upstream)
     tls_registry.discovery = {"providers.v1": f"{registry.url}/v1/providers/"}
-    base = exchanges.discover(tls_upstream)
+    base = registry_calls.discover(tls_upstream)
     tool = registry.add_provider()
     assert base == f"{registry.url}/v1/providers/"
     assert get(tls_upstream, registry.url + tool.list_path).body is not None
@@ -176,13 +178,13 @@ def test_a_token_that_cannot_be_read_is_a_failure_with_a_name(registry, upstream
     settings.SECRET_KEY = "another" * 10
     settings.SECRET_KEY_FALLBACKS = []
     with pytest.raises(FetchFailed, match="its token cannot be read") as refused:
-        exchanges.discover(upstream)
+        registry_calls.discover(upstream)
     assert (refused.value.code, refused.value.rule) == ("token_unreadable", "token")
     assert registry.requests == []
 
 
 def test_a_private_authority_of_the_row_or_of_the_file_is_trusted(tls_registry, tls_upstream, settings, tmp_path):
-    assert exchanges.discover(tls_upstream)
+    assert registry_calls.discover(tls_upstream)
     tls_upstream.ca = ""
     with pytest.raises(FetchFailed, match="its certificate is not trusted: unable to get local issuer") as refused:
         get(tls_upstream, tls_registry.url + DISCOVERY)
