@@ -17,7 +17,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import alarms, browsing, connection_values, held_back, trust, upstream_facts, upstreams
+from apps.contrib.mirror import alarms, catalogue, connection_values, held_back, trust, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
@@ -179,7 +179,7 @@ def mirror(request: HttpRequest) -> HttpResponse:
         "hosts": hosts,
         "snippets": snippets_for(hosts),
         "own_host": client_setup.host(),
-        "provider_count": browsing.providers_for(viewer).count(),
+        "provider_count": catalogue.providers_for(viewer).count(),
         "is_plain_http": client_setup.is_plain_http(),
     }
     if upstreams.sees_operations(viewer):

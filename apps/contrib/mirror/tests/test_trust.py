@@ -7,7 +7,7 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import alarms, browsing, trust
+from apps.contrib.mirror import alarms, catalogue, trust
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import (
     Alarm,
@@ -202,8 +202,8 @@ def test_a_signature_with_sha_1_is_refused_by_name_until_staff_allow_the_namespa
     assert (allowance.allows, allowance.reason) == (Allows.WEAK_SIGNATURE, "They sign anew with 2.0.")
     found = fetched.recorded(upstream)
     assert found.verdict == Verdict.FIRST_SEEN
-    assert browsing.weakness_of(found) == "made with SHA-1"
-    assert browsing.weakness_of(fetched.recorded(upstream, "1.1.0")) == ""
+    assert catalogue.weakness_of(found) == "made with SHA-1"
+    assert catalogue.weakness_of(fetched.recorded(upstream, "1.1.0")) == ""
     trust.withdraw_unsigned(upstream, "acme", actor=staff, reason="They have.", allows=Allows.WEAK_SIGNATURE)
     assert fetched.recorded(upstream).verdict, "what is stored stays"
 

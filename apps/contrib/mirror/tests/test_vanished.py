@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, browsing, policy_exceptions
+from apps.contrib.mirror import alarms, catalogue, policy_exceptions
 from apps.contrib.mirror.models import (
     Absence,
     Alarm,
@@ -81,7 +81,7 @@ def test_an_empty_list_empties_no_provider(upstream, tool, stored, client):
     tool.versions.clear()
     read_again()
     assert stored.versions(upstream) == ["1.1.0", "1.0.0"]
-    newest = browsing.newest_for_clients(UpstreamProvider.objects.get())
+    newest = catalogue.newest_for_clients(UpstreamProvider.objects.get())
     assert newest is not None
     assert newest.version == "1.1.0"
     assert "1.1.0" in client.get("/mirror/providers").content.decode()

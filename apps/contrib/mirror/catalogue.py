@@ -44,7 +44,7 @@ class Listed:
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Decided:
     """A version with what policy says; `stored` of its packages have verified bytes here."""
 
     version: UpstreamVersion
@@ -123,7 +123,7 @@ def versions_of(provider: UpstreamProvider) -> QuerySet[UpstreamVersion]:
     return provider.versions.select_related("key").defer("sums", "signature", "key__armor").order_by("-sort_key")
 
 
-def judged(provider: UpstreamProvider, rows: Sequence[UpstreamVersion]) -> list[Judged]:
+def decided(provider: UpstreamProvider, rows: Sequence[UpstreamVersion]) -> list[Decided]:
     """Return what policy says of these rows of `versions_of`. Three queries."""
     now, keys = timezone.now(), [row.pk for row in rows]
     policy = Policy.of(provider.upstream).for_address(provider.address)
@@ -134,7 +134,7 @@ def judged(provider: UpstreamProvider, rows: Sequence[UpstreamVersion]) -> list[
         for one in counted.annotate(number=Count("pk"), stored=Count("blob"))
     }
     return [
-        Judged(
+        Decided(
             row,
             policy.decide(row, now=now, exception=exceptions.get(row.pk)),
             *counts.get(row.pk, (0, 0)),
@@ -143,15 +143,15 @@ def judged(provider: UpstreamProvider, rows: Sequence[UpstreamVersion]) -> list[
     ]
 
 
-def judged_with(version: UpstreamVersion, decision: Decision, packages: Sequence[UpstreamPackage]) -> Judged:
+def decided_with(version: UpstreamVersion, decision: Decision, packages: Sequence[UpstreamPackage]) -> Decided:
     """One version whose packages were read."""
-    return Judged(version, decision, len(packages), sum(one.blob_id is not None for one in packages))
+    return Decided(version, decision, len(packages), sum(one.blob_id is not None for one in packages))
 
 
 def newest_for_clients(provider: UpstreamProvider) -> UpstreamVersion | None:
     """Return the highest version that is listed or stored and not held back, no pre-release if there is another one."""
     rows = list(provider.versions.all().offered().only(*COLUMNS).order_by("-sort_key")[:_LOOKED_AT])
-    seen = [one.version for one in judged(provider, rows) if one.decision.is_visible]
+    seen = [one.version for one in decided(provider, rows) if one.decision.is_visible]
     return _preferred(seen)
 
 
