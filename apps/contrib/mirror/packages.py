@@ -12,12 +12,12 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.store import Staged
-from apps.contrib.mirror import documents, judging, lists, manifests, registry_calls, storage, stored_sums
+from apps.contrib.mirror import documents, lists, manifests, registry_calls, signature_checks, storage, stored_sums
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Distrusted
-from apps.contrib.mirror.judging import OtherBytes
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.signature_checks import OtherBytes
 from apps.lib.archives.rules.outcome import Refusal
 from apps.lib.formats.fingerprints import Fingerprint
 from apps.lib.formats.sums import read_as_clients_do
@@ -45,7 +45,7 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
             staged, origin = _staged(attempt)
         except OtherBytes as other:
             if is_last:
-                raise judging.other_bytes(package.version, package.filename, other) from None
+                raise signature_checks.other_bytes(package.version, package.filename, other) from None
         else:
             _keep(attempt, _checked(attempt, staged), origin, guard)
             return
@@ -88,7 +88,7 @@ def _known_document(package: UpstreamPackage) -> Download:
             _require_known(package, download)
         except OtherBytes as other:
             if is_last:
-                raise judging.other_bytes(package.version, package.filename, other) from None
+                raise signature_checks.other_bytes(package.version, package.filename, other) from None
         else:
             return download
     raise AssertionError("the last look raises or returns")

@@ -8,12 +8,12 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import documents, judging, lists, manifests, platforms, registry_calls
+from apps.contrib.mirror import documents, lists, manifests, platforms, registry_calls, signature_checks
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import MISSING, Distrusted
-from apps.contrib.mirror.judging import Judgement
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion, Verdict
+from apps.contrib.mirror.signature_checks import Outcome
 from apps.lib.formats import sums
 from apps.signing import foreign
 
@@ -49,12 +49,12 @@ def fetch(version: UpstreamVersion, guard: Callable[[], None]) -> None:
     packages = list(_packages(version, proof))
     with transaction.atomic():
         guard()
-        judging.lock(version.provider.upstream)
-        judgement = _judge(version, proof)
-        if judgement.refusal is None:
-            _write(version, proof, judgement, packages)
-    if judgement.refusal is not None:
-        raise judgement.refusal
+        signature_checks.lock(version.provider.upstream)
+        outcome = _outcome_of(version, proof)
+        if outcome.refusal is None:
+            _write(version, proof, outcome, packages)
+    if outcome.refusal is not None:
+        raise outcome.refusal
 
 
 def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -77,8 +77,10 @@ def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
         if other is None:
             break
         if is_last:
-            found = judging.OtherBytes(known[other].digest, listed[other], is_signed=True, url=reading.download.asked)
-            raise judging.other_bytes(version, other, found)
+            found = signature_checks.OtherBytes(
+                known[other].digest, listed[other], is_signed=True, url=reading.download.asked
+            )
+            raise signature_checks.other_bytes(version, other, found)
     if reading.sums == bytes(version.sums):
         return
     proof = _proven(version, ask)
@@ -89,12 +91,12 @@ def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
         return
     with transaction.atomic():
         guard()
-        judging.lock(version.provider.upstream)
-        judgement = _judge(version, proof)
-        if judgement.refusal is None:
-            _extend(version, proof, judgement, packages)
-    if judgement.refusal is not None:
-        raise judgement.refusal
+        signature_checks.lock(version.provider.upstream)
+        outcome = _outcome_of(version, proof)
+        if outcome.refusal is None:
+            _extend(version, proof, outcome, packages)
+    if outcome.refusal is not None:
+        raise outcome.refusal
 
 
 def _platforms_to_ask(version: UpstreamVersion) -> list[list[str]]:
@@ -116,7 +118,7 @@ def _proven(version: UpstreamVersion, candidates: list[list[str]]) -> _Proof:
                 raise
         except foreign.NotSigned as problem:
             if is_last:
-                raise judging.badly_signed(
+                raise signature_checks.badly_signed(
                     version,
                     str(problem),
                     issuer=problem.issuer,
@@ -214,28 +216,34 @@ def _document_of(
     return (download.filename, size) if listed.get(download.filename) == download.shasum else None
 
 
-def _judge(version: UpstreamVersion, proof: _Proof) -> Judgement:
+def _outcome_of(version: UpstreamVersion, proof: _Proof) -> Outcome:
     url = proof.reading.download.asked
     if proof.signer is None:
-        judgement = judging.unsigned(version, url=url)
-    elif proof.signer.weakness and (refusal := judging.weakly_signed(version, proof.signer, url=url)) is not None:
-        judgement = Judgement(refusal=refusal)
+        outcome = signature_checks.unsigned(version, url=url)
+    elif (
+        proof.signer.weakness
+        and (refusal := signature_checks.weakly_signed(version, proof.signer, url=url)) is not None
+    ):
+        outcome = Outcome(refusal=refusal)
     else:
-        judgement = judging.signed(version, proof.signer, proof.reading.download.keys, url=url)
-    if judgement.refusal is None and (other := judging.unaccepted(version, proof.reading.listed, url=url)) is not None:
-        return Judgement(refusal=other)
-    return judgement
+        outcome = signature_checks.signed(version, proof.signer, proof.reading.download.keys, url=url)
+    if (
+        outcome.refusal is None
+        and (other := signature_checks.unaccepted(version, proof.reading.listed, url=url)) is not None
+    ):
+        return Outcome(refusal=other)
+    return outcome
 
 
-def _write(version: UpstreamVersion, proof: _Proof, judgement: Judgement, packages: list[UpstreamPackage]) -> None:
+def _write(version: UpstreamVersion, proof: _Proof, outcome: Outcome, packages: list[UpstreamPackage]) -> None:
     now = timezone.now()
     digest = manifests.set_digests(version, packages)
     won = UpstreamVersion.objects.filter(pk=version.pk, verdict=Verdict.NONE).update(
-        verdict=judgement.verdict,
+        verdict=outcome.verdict,
         verified_at=now,
         sums=proof.reading.sums,
         signature=proof.reading.signature,
-        key=judgement.key,
+        key=outcome.key,
         index_digest=digest,
     )
     if not won:
@@ -244,13 +252,13 @@ def _write(version: UpstreamVersion, proof: _Proof, judgement: Judgement, packag
     generation.touch([lists.scope_of(version.provider)])
 
 
-def _extend(version: UpstreamVersion, proof: _Proof, judgement: Judgement, packages: list[UpstreamPackage]) -> None:
+def _extend(version: UpstreamVersion, proof: _Proof, outcome: Outcome, packages: list[UpstreamPackage]) -> None:
     """Add packages whose lines the registry has signed since, in the caller's transaction. The verdict stays."""
     known = list(version.packages.order_by("os", "arch"))
     won = UpstreamVersion.objects.filter(pk=version.pk, verified_at=version.verified_at).update(
         sums=proof.reading.sums,
         signature=proof.reading.signature,
-        key=judgement.key,
+        key=outcome.key,
         index_digest=manifests.set_digests(version, [*known, *packages]),
     )
     if not won:

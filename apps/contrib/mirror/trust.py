@@ -109,7 +109,7 @@ def allow_unsigned(
         upstream=upstream, namespace=namespace, allows=allows, defaults={"reason": reason, "created_by": actor.user}
     )
     if not created:
-        # Renewed: it counts only for what was known when staff decided, see judging.
+        # Renewed: it counts only for what was known when staff decided, see signature_checks.
         UnsignedAllowance.objects.filter(pk=row.pk).update(
             reason=reason, created_by=actor.user, created_at=timezone.now()
         )

@@ -192,7 +192,7 @@ class Killed(BaseException):
     ("module", "name"),
     [
         (registry_calls, "get_all_bytes"),
-        (records, "_judge"),
+        (records, "_outcome_of"),
         (manifests, "set_digests"),
         pytest.param(records, "_write", marks=pytest.mark.both),
         (store, "stage"),

@@ -25,7 +25,7 @@ from apps.signing.foreign import Signer, fingerprint_of
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Outcome:
     """A verdict with its key, or a refusal, whose alarm must still be committed."""
 
     verdict: Verdict = Verdict.NONE
@@ -33,9 +33,9 @@ class Judgement:
     refusal: Distrusted | None = None
 
 
-def signed(version: UpstreamVersion, signer: Signer, named: Sequence[NamedKey], *, url: str) -> Judgement:
-    """Judge a version whose signature is valid. All keys that the first document of a provider names are pinned, and
-    another one waits for staff.
+def signed(version: UpstreamVersion, signer: Signer, named: Sequence[NamedKey], *, url: str) -> Outcome:
+    """Decide about a version whose signature is valid. All keys that the first document of a provider names are pinned,
+    and another one waits for staff.
 
     `named`: the keys of the document, with that of the signer. The caller has locked the upstream: of two first
     documents at once, one is the first.
@@ -44,7 +44,7 @@ def signed(version: UpstreamVersion, signer: Signer, named: Sequence[NamedKey], 
     pins = KeyPin.objects.of(provider)
     pin = pins.filter(fingerprint=signer.fingerprint).first()
     if pin is not None and pin.state == KeyState.TRUSTED:
-        return Judgement(Verdict.PINNED, pin)
+        return Outcome(Verdict.PINNED, pin)
     if pin is None:
         source = next((key.source for key in named if key.armor == signer.armor), "") or signer.uid
         is_first = not pins.exists()
@@ -53,8 +53,8 @@ def signed(version: UpstreamVersion, signer: Signer, named: Sequence[NamedKey], 
         if is_first:
             for fingerprint, key in _others(named, signer).items():
                 _pin(provider, fingerprint, key, KeyState.TRUSTED)
-            return Judgement(Verdict.FIRST_SEEN, pin)
-    return Judgement(refusal=_refused_key(version, pin, url))
+            return Outcome(Verdict.FIRST_SEEN, pin)
+    return Outcome(refusal=_refused_key(version, pin, url))
 
 
 def _others(named: Sequence[NamedKey], signer: Signer) -> dict[str, NamedKey]:
@@ -79,15 +79,15 @@ def _pin(provider: UpstreamProvider, fingerprint: str, key: NamedKey, state: Key
     return pin
 
 
-def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
-    """Judge a version for which the registry names no key. Allowed only by staff who knew of all pinned keys."""
+def unsigned(version: UpstreamVersion, *, url: str) -> Outcome:
+    """Decide about a version for which the registry names no key. Allowed only by staff who knew of all pinned keys."""
     upstream, namespace = version.provider.upstream, version.provider.namespace
     allowed = UnsignedAllowance.objects.filter(upstream=upstream, namespace=namespace, allows=Allows.NO_KEY)
     allowance = allowed.first()
     trusted = KeyPin.objects.of(version.provider).filter(state=KeyState.TRUSTED)
     last = trusted.order_by("-first_seen_at").first()
     if allowance is not None and (last is None or last.first_seen_at < allowance.created_at):
-        return Judgement(Verdict.NO_KEY)
+        return Outcome(Verdict.NO_KEY)
     alarms.raise_alarm(
         AlarmKind.NO_KEY,
         upstream=upstream,
@@ -99,7 +99,7 @@ def unsigned(version: UpstreamVersion, *, url: str) -> Judgement:
         url=url,
     )
     before = f", although {last.fingerprint} signed earlier versions" if last else ""
-    return Judgement(
+    return Outcome(
         refusal=Distrusted(
             "no_key",
             f"The registry names no key for {upstream}/{namespace}{before}, so no signature can be checked",
@@ -214,5 +214,5 @@ def _refused_key(version: UpstreamVersion, pin: KeyPin, url: str) -> Distrusted:
 
 
 def lock(upstream: Upstream) -> None:
-    """Until the caller's transaction ends, no other one judges providers of this registry."""
+    """Until the caller's transaction ends, no other one decides about providers of this registry."""
     Upstream.objects.select_for_update(no_key=True).get(pk=upstream.pk)
