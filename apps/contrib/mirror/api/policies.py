@@ -18,9 +18,9 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import advisories, modules, policies, policy_exceptions
+from apps.contrib.mirror import advisories, modules, policy_exceptions, rulebook
 from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
-from apps.contrib.mirror.policies import Change, DryRun
+from apps.contrib.mirror.rulebook import Change, DryRun
 from apps.lib.errors import Invalid
 
 
@@ -46,14 +46,14 @@ class PolicyRuleInput(serializers.Serializer[Any]):
 
 
 class PolicyInput(serializers.Serializer[Any]):
-    rules = serializers.ListField(child=PolicyRuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(child=PolicyRuleInput(), max_length=rulebook.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
 class DryRunInput(serializers.Serializer[Any]):
     """What is left out stays as it is."""
 
-    rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=rulebook.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
@@ -148,7 +148,7 @@ class PolicyDetail(DetailView):
     get = shown("Show the policy of an upstream (staff)", Policy, scope="manage")
 
     def row(self, host: str) -> With:
-        return _policy(policies.place(self.viewer, host))
+        return _policy(rulebook.place(self.viewer, host))
 
     @operation(
         "Replace the policy of an upstream (staff)",
@@ -160,8 +160,8 @@ class PolicyDetail(DetailView):
         """All rules in their order. `cooldown_days` stays as it is if it is left out. Applies to lists and downloads
         of the next request.
         """
-        upstream = policies.place(self.viewer, host, changes=True)
-        policies.change(upstream, actor=self.viewer, **self.body())
+        upstream = rulebook.place(self.viewer, host, changes=True)
+        rulebook.change(upstream, actor=self.viewer, **self.body())
         return self.answer(_policy(upstream))
 
 
@@ -177,8 +177,8 @@ class DryRunView(ApiView):
         """Return the known versions that a change would hide or show, with the deciding rule and the date. Changes
         nothing.
         """
-        upstream = policies.place(self.viewer, host)
-        run = policies.dry_run(upstream, now=timezone.now(), **self.body())
+        upstream = rulebook.place(self.viewer, host)
+        run = rulebook.dry_run(upstream, now=timezone.now(), **self.body())
         return self.answer(With(run, by_provider=_by_provider(run)))
 
 
@@ -190,7 +190,7 @@ class ExceptionList(ListView):
     )
 
     def rows(self, host: str) -> QuerySet[PolicyException]:
-        return policy_exceptions.of(policies.place(self.viewer, host))
+        return policy_exceptions.of(rulebook.place(self.viewer, host))
 
     @operation(
         "Let one version through (staff)",
@@ -202,7 +202,7 @@ class ExceptionList(ListView):
         """Whatever the rules say, until `expires_at`. Name a `provider` (`namespace/type`) or a `module`
         (`namespace/name/system`). Trust is not affected.
         """
-        upstream = policies.place(self.viewer, host, changes=True)
+        upstream = rulebook.place(self.viewer, host, changes=True)
         fields = self.body()
         if ("provider" in fields) == ("module" in fields):
             raise Invalid("Found both or neither, expected a provider or a module.", hint="Send one of the two.")
@@ -220,14 +220,14 @@ class ExceptionList(ListView):
 class ExceptionDetail(ApiView):
     @operation("Withdraw an exception (staff)", answers={204: None}, again="404.")
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
-        upstream = policies.place(self.viewer, host, changes=True)
+        upstream = rulebook.place(self.viewer, host, changes=True)
         policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 def _policy(upstream: Upstream) -> With:
     index = advisories.index()
-    found = policies.rules_of(upstream)
+    found = rulebook.rules_of(upstream)
     return With(upstream, rules=found, advisory_files=index.files, advisory_problems=index.problems)
 
 

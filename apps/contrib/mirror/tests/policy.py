@@ -8,7 +8,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import advisories, policies
+from apps.contrib.mirror import advisories, rulebook
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import decisions
 from apps.lib import versions
@@ -39,7 +39,7 @@ def rule(effect: str, pattern: str = "*", **fields: Any) -> dict[str, Any]:
 
 
 def save(of: Upstream, *rules: dict[str, Any], **more: Any) -> None:
-    policies.change(of, rules=rules, actor=Viewer(), **more)
+    rulebook.change(of, rules=rules, actor=Viewer(), **more)
 
 
 def visible(of: UpstreamProvider, *, now: datetime = NOW) -> list[str]:

@@ -5,7 +5,7 @@ from django.db import IntegrityError, transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import policies, policy_exceptions
+from apps.contrib.mirror import policy_exceptions, rulebook
 from apps.contrib.mirror.models import PolicyException
 from apps.contrib.mirror.policy import decide
 from apps.contrib.mirror.tests.policy import NOW, provider, rule, save, soon, upstream, version, visible
@@ -128,7 +128,7 @@ def test_a_rule_that_cannot_be_meant_is_refused_by_its_number(opentofu, bad, say
 
 def test_a_change_is_in_the_audit_with_the_rules_before_and_after(opentofu, olga):
     save(opentofu, rule("deny", "acme/*"))
-    policies.change(opentofu, rules=[rule("allow")], cooldown_days=7, actor=Viewer(olga))
+    rulebook.change(opentofu, rules=[rule("allow")], cooldown_days=7, actor=Viewer(olga))
 
     event = AuditEvent.objects.filter(kind="operation:upstream:policy-changed").latest("pk")
     assert (event.subject, event.actor_id) == ("registry.opentofu.org", olga.pk)
@@ -139,13 +139,13 @@ def test_a_change_is_in_the_audit_with_the_rules_before_and_after(opentofu, olga
 
 
 def test_the_same_rules_again_change_nothing_and_a_kept_rule_keeps_its_author(opentofu, olga):
-    policies.change(opentofu, rules=[rule("deny", "acme/*")], actor=Viewer(olga))
+    rulebook.change(opentofu, rules=[rule("deny", "acme/*")], actor=Viewer(olga))
     save(opentofu, rule("deny", "acme/*"))
     assert AuditEvent.objects.filter(kind="operation:upstream:policy-changed").count() == 1
 
     save(opentofu, rule("allow"), rule("deny", "acme/*"))
 
-    assert [(one.position, one.effect, one.created_by) for one in policies.rules_of(opentofu)] == [
+    assert [(one.position, one.effect, one.created_by) for one in rulebook.rules_of(opentofu)] == [
         (1, "allow", None),
         (2, "deny", olga),
     ]
@@ -153,10 +153,10 @@ def test_the_same_rules_again_change_nothing_and_a_kept_rule_keeps_its_author(op
 
 @pytest.mark.both
 def test_of_two_people_who_edit_the_same_policy_the_second_is_told(opentofu):
-    seen = policies.mark_of(opentofu)
+    seen = rulebook.mark_of(opentofu)
     save(opentofu, rule("deny", "acme/*"), seen=seen)
 
     with pytest.raises(Conflict, match="was changed meanwhile"):
         save(opentofu, rule("allow"), seen=seen)
 
-    assert [one.effect for one in policies.rules_of(opentofu)] == ["deny"]
+    assert [one.effect for one in rulebook.rules_of(opentofu)] == ["deny"]

@@ -9,7 +9,7 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import policies
+from apps.contrib.mirror import rulebook
 from apps.contrib.mirror.models import PolicyException, Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import decide, decisions
 from apps.contrib.mirror.tests.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
@@ -74,7 +74,7 @@ def test_a_dry_run_equals_what_happens_after_saving(db, before, after, days):
     row.exceptions.create(reason="now", expires_at=NOW + timedelta(days=1))
     was = everything_visible()
 
-    run = policies.dry_run(of, now=NOW, rules=after, cooldown_days=days)
+    run = rulebook.dry_run(of, now=NOW, rules=after, cooldown_days=days)
 
     assert everything_visible() == was
     save(of, *after, cooldown_days=days)
@@ -101,7 +101,7 @@ def test_a_dry_run_equals_what_happens_after_saving(db, before, after, days):
 def test_a_dry_run_names_the_deciding_rule_and_the_date_for_each_provider():
     of = shelf()
 
-    run = policies.dry_run(of, now=NOW, rules=[rule("cool_down", "hashicorp/*", days=30)])
+    run = rulebook.dry_run(of, now=NOW, rules=[rule("cool_down", "hashicorp/*", days=30)])
 
     found = {str(one.version.version): one for one in run.changes}
     assert set(found) == {"1.3.0", "1.4.0", "2.3.0", "2.4.0"}
@@ -116,22 +116,22 @@ def test_a_dry_run_of_the_cool_down_alone_keeps_the_rules_and_writes_nothing():
     save(of, rule("deny", "acme/*"))
     events = AuditEvent.objects.count()
 
-    run = policies.dry_run(of, now=NOW, cooldown_days=0)
+    run = rulebook.dry_run(of, now=NOW, cooldown_days=0)
 
     assert {one.version.version for one in run.changes} == {"1.0.0", "1.2.0", "2.0.0", "2.2.0"}
     assert (run.hidden, run.shown) == (0, 4)
     with pytest.raises(Invalid, match="Rule 1: found pattern"):
-        policies.dry_run(of, now=NOW, rules=[rule("deny", "nonsense")])
+        rulebook.dry_run(of, now=NOW, rules=[rule("deny", "nonsense")])
     assert of.rules.count() == 1
     assert AuditEvent.objects.count() == events
 
 
 def test_a_long_dry_run_is_cut_and_its_totals_are_not(monkeypatch, django_assert_max_num_queries):
     of = shelf()
-    monkeypatch.setattr(policies, "MAX_SHOWN", 5)
+    monkeypatch.setattr(rulebook, "MAX_SHOWN", 5)
 
     with django_assert_max_num_queries(6):
-        run = policies.dry_run(of, now=NOW, rules=[rule("deny")])
+        run = rulebook.dry_run(of, now=NOW, rules=[rule("deny")])
 
     assert (len(run.changes), run.hidden, run.is_complete) == (5, 12, False)
 
@@ -145,7 +145,7 @@ def test_an_exception_stays_visible_in_a_dry_run_and_one_of_a_module_changes_not
         upstream=of, module="hashicorp/random/aws", module_version="1.3.0", reason="now", expires_at=tomorrow
     )
 
-    run = policies.dry_run(of, now=NOW, rules=[rule("deny")])
+    run = rulebook.dry_run(of, now=NOW, rules=[rule("deny")])
 
     hidden = {one.version.version for one in run.changes}
     assert "1.1.0" not in hidden

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from apps.contrib.mirror import advisories, policies
+from apps.contrib.mirror import advisories, rulebook
 from apps.contrib.mirror.tests.policy import LONG_AGO, provider, rule, save, upstream, version, visible
 from tests import pages
 from tests.cast import person
@@ -77,7 +77,7 @@ def test_rules_are_reordered_and_removed(staff, opentofu, random):
 
     staff.post(URL, sent | {"rules-0-ORDER": "9", "rules-1-DELETE": "on", "cooldown_days": "5", "save": "1"})
 
-    found = [(one.pattern, one.effect, one.days, one.platforms) for one in policies.rules_of(opentofu)]
+    found = [(one.pattern, one.effect, one.days, one.platforms) for one in rulebook.rules_of(opentofu)]
     assert found == [("c/*", "cool_down", 2, ["linux_arm"]), ("a/*", "deny", 0, [])]
     opentofu.refresh_from_db()
     assert opentofu.cooldown_days == 5
@@ -104,7 +104,7 @@ def test_of_two_people_the_second_is_told(staff, opentofu):
 
     assert refused.status_code == 409
     assert "was changed meanwhile" in refused.content.decode()
-    assert [one.pattern for one in policies.rules_of(opentofu)] == ["acme/*"]
+    assert [one.pattern for one in rulebook.rules_of(opentofu)] == ["acme/*"]
 
 
 def test_staff_let_one_version_through_and_withdraw_that(staff, opentofu, random):
