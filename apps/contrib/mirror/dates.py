@@ -15,7 +15,7 @@ import structlog
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from apps.contrib.mirror import policy, registry_calls
+from apps.contrib.mirror import evaluation, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 
@@ -75,7 +75,7 @@ def asked(upstream: Upstream, url: str, pages: Pages, undated: Mapping[str, byte
     `url` is that of the list, `undated` the sort keys of versions by their number. Nothing is asked where no rule looks
     at the age.
     """
-    days = policy.longest_days(upstream)
+    days = evaluation.longest_days(upstream)
     base = url.removesuffix(_LIST)
     if not undated or not days or base == url:
         return {}

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from apps.contrib.mirror import counters, failures, lists, packages, policy, records
+from apps.contrib.mirror import counters, evaluation, failures, lists, packages, records
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Row
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
@@ -130,7 +130,7 @@ def versions_due(provider: int, changed: Collection[int]) -> list[int]:
 
 def _newest(provider: UpstreamProvider) -> list[int]:
     """Return the version that a client without constraints installs: it asks for that next."""
-    decisions = policy.decisions(provider, now=timezone.now())
+    decisions = evaluation.decisions(provider, now=timezone.now())
     shown = [version for version, decision in decisions.items() if decision.is_visible]
     released = [version for version in shown if not versions.parse(version.version).is_prerelease] or shown
     return [version.pk for version in released[:1] if not version.failure]  # the highest comes first

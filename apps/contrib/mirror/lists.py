@@ -13,7 +13,7 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import alarms, dates, platforms, policy, registry_calls
+from apps.contrib.mirror import alarms, dates, evaluation, platforms, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
 from apps.jobs.pruning import prune_rows
@@ -111,7 +111,7 @@ def _add_dates(provider: UpstreamProvider, found: Document, url: str) -> None:
     """Ask for the dates of versions for which neither the list nor an earlier answer states one. What is old anyway, or
     has been known for longer than it can be held back, needs none.
     """
-    young = timezone.now() - timedelta(days=policy.longest_days(provider.upstream))
+    young = timezone.now() - timedelta(days=evaluation.longest_days(provider.upstream))
     rows = provider.versions.filter(Q(was_in_first_list=True) | Q(first_seen_at__lt=young) | ~Q(published_at=None))
     settled = {bytes(key) for key in rows.values_list("sort_key", flat=True)}
     undated = {

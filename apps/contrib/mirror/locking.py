@@ -21,7 +21,7 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import on_demand, policy, storage, upstreams
+from apps.contrib.mirror import evaluation, on_demand, storage, upstreams
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.lock_requests import Request
 from apps.contrib.mirror.models import LockRun, RunState, Upstream, UpstreamPackage, UpstreamVersion, Verdict
@@ -228,7 +228,7 @@ def _mirrored(
     until = time.monotonic() + MAX_SECONDS
     upstream = _upstream_for(None, provider, request.locks.client)
     row = on_demand.provider_with_list(upstream, provider.namespace, provider.type, by=by, until=until, since=since)
-    decisions = policy.decisions(row, now=timezone.now())
+    decisions = evaluation.decisions(row, now=timezone.now())
     locked = request.locked_version(provider)
     by_number = {version.version: version for version in decisions}
     if locked in by_number and not (decision := decisions[by_number[locked]]).is_visible:
@@ -273,7 +273,7 @@ def _wanted_packages(request: Request, provider: HostedProvider, version: Upstre
             f"{written(provider)} {version.version} has no package for {', '.join(missing)}.",
             hint=f"It has {', '.join(sorted(packages)) or 'none'}.",
         )
-    for platform, decision in policy.platform_decisions(version, request.platforms, now=timezone.now()).items():
+    for platform, decision in evaluation.platform_decisions(version, request.platforms, now=timezone.now()).items():
         if not decision.is_visible:
             raise Refused(f"{platform}: {decision.sentence}", hint=_EXCEPTIONS)
     wanted = [packages[platform] for platform in request.platforms]

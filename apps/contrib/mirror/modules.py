@@ -14,10 +14,10 @@ import structlog
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import dates, policy, registry_calls, upstreams
+from apps.contrib.mirror import dates, evaluation, registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.evaluation import Decision, Policy
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
-from apps.contrib.mirror.policy import Decision, Policy
 from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
@@ -151,7 +151,7 @@ def decider(upstream: Upstream, module: HostedModule) -> Callable[[KnownVersion,
     """
     found = Policy.of(upstream).for_address(module.policy_address)
     rules = replace(found, address=f"{module.policy_address}/{module.system}", advisories=())
-    exceptions = policy.exceptions_of_module(upstream, module.address, now=timezone.now())
+    exceptions = evaluation.exceptions_of_module(upstream, module.address, now=timezone.now())
 
     def decide(known: KnownVersion, now: datetime) -> Decision:
         row = UpstreamVersion(
@@ -163,7 +163,7 @@ def decider(upstream: Upstream, module: HostedModule) -> Callable[[KnownVersion,
             verdict=Verdict.NO_KEY,
         )
         exception = exceptions.get(known.sort_key)
-        return rules.decide(row, now=now, exception=exception, platform=policy.OTHER)
+        return rules.decide(row, now=now, exception=exception, platform=evaluation.OTHER)
 
     return decide
 

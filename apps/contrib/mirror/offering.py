@@ -11,8 +11,8 @@ from django.urls import reverse
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import modules, upstreams
 from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.modules import HostedModule, KnownVersion, ListedVersion
-from apps.contrib.mirror.policy import Decision
 from apps.releases.origin.other_registries import HeldBack, NotOffered, Seen
 
 

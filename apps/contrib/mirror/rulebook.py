@@ -14,8 +14,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.contrib.mirror import upstreams
-from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.policy import (
+from apps.contrib.mirror.evaluation import (
     COLUMNS,
     LONGEST_COOLDOWN_DAYS,
     AddressPolicy,
@@ -24,6 +23,7 @@ from apps.contrib.mirror.policy import (
     exceptions_of,
     platforms_of,
 )
+from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamProvider, UpstreamVersion
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Conflict, Invalid, existing
 

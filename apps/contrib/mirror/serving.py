@@ -21,19 +21,19 @@ from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
 from apps.contrib.mirror import (
     compiled_queries,
+    evaluation,
     held_back,
     manifests,
     on_demand,
     open_links,
-    policy,
     storage,
     upstreams,
     usage_counts,
 )
 from apps.contrib.mirror.errors import Refused
+from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
-from apps.contrib.mirror.policy import Decision
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job
 from apps.lib import versions
@@ -68,7 +68,7 @@ class Mirrors:
     def versions(self, asker: Asker, provider: HostedProvider) -> MirroredVersions:
         upstream, now = _visible(asker, provider.host), timezone.now()
         row = _listed(asker, upstream, provider)
-        found = policy.decisions(row, now=now)
+        found = evaluation.decisions(row, now=now)
         held_back.note(asker, found)
         shown = [version for version, decision in found.items() if decision.is_visible]
         if upstream.is_sealed:  # it fetches nothing: what is not stored cannot be installed
@@ -156,7 +156,7 @@ class Mirrors:
 
     def _with_bytes(self, asker: Asker, package: UpstreamPackage, now: datetime) -> MirroredPackage:
         upstream = package.version.provider.upstream
-        policy.require_visible(package.version, now=now, platform=package.platform)
+        evaluation.require_visible(package.version, now=now, platform=package.platform)
         storage.refuse_quarantined(package)
         package = storage.without_lost_bytes(package)
         if package.blob_id is None:
@@ -229,16 +229,16 @@ def _verified(
         on_demand.refresh_list(known, by=asker.viewer.user_id)
     if version is None or not (version.is_listed or version.verdict):
         raise VersionUnknown(f"{provider} has no version {number[:80]!r}.")
-    found = policy.decide(version, now=now)
+    found = evaluation.decide(version, now=now)
     if version.is_gone and not found.is_visible:
         raise VersionUnknown(found.sentence)
     held_back.note(asker, {version: found})
-    policy.require(found)
+    evaluation.require(found)
     if version.verdict:
         return version
     _count(asker, VERSION, version.pk)
     version = on_demand.version_with_record(version, by=asker.viewer.user_id, until=asker.until, since=asker.since)
-    policy.require_visible(version, now=now)
+    evaluation.require_visible(version, now=now)
     return version
 
 
@@ -269,7 +269,7 @@ def _indexed(upstream: Upstream, provider: HostedProvider, digest: str) -> Colle
     if found is not None:
         return (found,)
     partial = Q() if upstream.is_sealed else Q(is_listed=False)
-    if policy.Policy.of(upstream).for_address(row.address).has_platform_rules:
+    if evaluation.Policy.of(upstream).for_address(row.address).has_platform_rules:
         partial |= ~Q(index_digest="")
     return rows.filter(partial).order_by("-verified_at")[:MOST_INDEXES]
 
@@ -327,7 +327,7 @@ def _shown(
     version: UpstreamVersion, packages: Sequence[UpstreamPackage], now: datetime
 ) -> tuple[list[UpstreamPackage], Collection[Decision]]:
     """Return the packages that may be fetched, and all decisions. Raises Refused where policy shows none."""
-    found = policy.platform_decisions(version, [one.platform for one in packages], now=now)
+    found = evaluation.platform_decisions(version, [one.platform for one in packages], now=now)
     shown = [one for one in packages if found[one.platform].is_visible]
     if packages and not shown:
         refusal = min(found.values(), key=lambda one: (one.available_at is None, str(one.available_at)))

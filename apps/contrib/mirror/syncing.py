@@ -16,7 +16,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.mirror import failures, policy
+from apps.contrib.mirror import evaluation, failures
 from apps.contrib.mirror.failures import Row
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION, run_now
 from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
@@ -208,7 +208,7 @@ def _fetched(run: SyncRun, entry: dict[str, Any], is_ending: IsEnding) -> Upstre
     package = rows.filter(pk=entry["package"]).first()
     if package is None or package.blob_id is not None:
         return package
-    if policy.decide(package.version, now=timezone.now(), platform=package.platform).is_visible:
+    if evaluation.decide(package.version, now=timezone.now(), platform=package.platform).is_visible:
         _run(PACKAGE, package, is_ending, by=run.created_by_id)
     return rows.filter(pk=package.pk).first()
 
@@ -234,7 +234,7 @@ def _versions(one: Wanted, is_ending: IsEnding) -> Iterator[UpstreamVersion]:
     _run(LIST, provider, is_ending)
     if provider.listed_at is None:
         raise failures.error_of(provider, str(one))
-    decisions = policy.decisions(provider, now=timezone.now())
+    decisions = evaluation.decisions(provider, now=timezone.now())
     visible = {version.version: version for version, decision in decisions.items() if decision.is_visible}
     hidden = {version.version: decision for version, decision in decisions.items() if not decision.is_visible}
     if one.every:
@@ -266,7 +266,7 @@ def _packages(
     if any(rows[platform].size is None for platform in found):
         _run(SIZES, version, is_ending)
         rows = {row.platform: row for row in version.packages.select_related("version__provider__upstream")}
-    decisions = policy.platform_decisions(version, found, now=timezone.now())
+    decisions = evaluation.platform_decisions(version, found, now=timezone.now())
     for platform in found:
         if decisions[platform].is_visible:
             yield rows[platform]
@@ -318,7 +318,7 @@ def _why(entry: dict[str, Any], package: UpstreamPackage | None) -> str:
     what = f"{entry['provider']} {entry['version']} {entry['platform']}"
     if package is None:
         return f"{what}: staff have replaced its record meanwhile."
-    decision = policy.decide(package.version, now=timezone.now(), platform=package.platform)
+    decision = evaluation.decide(package.version, now=timezone.now(), platform=package.platform)
     return str(failures.error_of(package, what)) if decision.is_visible else decision.sentence
 
 
