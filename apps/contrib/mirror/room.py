@@ -55,14 +55,14 @@ class Mirror(Room):
     verifications = ("verification.verify",)
 
     def connect(self) -> None:
-        from apps.contrib.mirror import offering, serving
+        from apps.contrib.mirror import answers, offering
         from apps.contrib.mirror.pages import providers
         from apps.http import mirrors
         from apps.portal.frame import elsewhere
         from apps.releases.origin import other_registries
 
         # Providers of other registries: for both edges of the mirror, and beside our own on pages.
-        mirrors.others = serving.Mirrors()
+        mirrors.others = answers.Mirrors()
         elsewhere.providers = providers.found_for
         # Modules of other registries, for the room that publishes what is elsewhere.
         other_registries.modules = offering.Modules()
