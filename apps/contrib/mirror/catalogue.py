@@ -1,6 +1,6 @@
 """Pages about mirrored providers: lists, versions with the decisions of the policy, packages.
 
-Clients read `serving.py`. Here versions that are held back are shown too, with the rule and the date.
+Clients read `answers.py`. Here versions that are held back are shown too, with the rule and the date.
 """
 
 from collections.abc import Iterable, Sequence

@@ -15,7 +15,7 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from apps.contrib.mirror import counters, evaluation, failures, lists, packages, records
+from apps.contrib.mirror import counters, evaluation, failures, lists, packages, version_records
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Row
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
@@ -174,9 +174,9 @@ def _fetch(kind: str, row: Row, errand: _Errand) -> Collection[int]:
     elif kind == SIZES:
         packages.size_up(row, guard)
     elif not row.verdict:
-        records.fetch(row, guard)
+        version_records.fetch(row, guard)
     elif errand.since is not None and row.verified_at is not None and row.verified_at < errand.since:
-        records.look_again(row, guard)
+        version_records.look_again(row, guard)
     return ()
 
 

@@ -1,6 +1,6 @@
 """The packages that links open right now, many at once: so that the front sends them without asking a view for each.
 
-The same rules as in serving.py, of which this is the part that fetches nothing and refuses no one: what is not found
+The same rules as in answers.py, of which this is the part that fetches nothing and refuses no one: what is not found
 here is the view's, which says why.
 """
 

@@ -8,7 +8,7 @@ from django.conf import settings as site
 from apps.accounts.access.gate import Viewer
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob
-from apps.contrib.mirror import alarms, manifests, packages, records, registry_calls
+from apps.contrib.mirror import alarms, manifests, packages, registry_calls, version_records
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Alarm, AlarmKind, AlarmState, KeyState, UpstreamPackage, UpstreamVersion, Verdict
 from apps.contrib.mirror.tests import fetched
@@ -192,9 +192,9 @@ class Killed(BaseException):
     ("module", "name"),
     [
         (registry_calls, "get_all_bytes"),
-        (records, "_outcome_of"),
+        (version_records, "_outcome_of"),
         (manifests, "set_digests"),
-        pytest.param(records, "_write", marks=pytest.mark.both),
+        pytest.param(version_records, "_write", marks=pytest.mark.both),
         (store, "stage"),
         (sandboxed, "inspect_foreign"),
         (ingest, "claim"),
