@@ -21,8 +21,9 @@ from apps.admin_base import (
     table,
     words,
 )
-from apps.contrib.mirror import admin_acts, storage, upstream_facts
+from apps.contrib.mirror import admin_acts, storage
 from apps.contrib.mirror.admin_decisions import of_host  # which registers its pages too
+from apps.contrib.mirror.asking import upstream_facts
 from apps.contrib.mirror.models import (
     Upstream,
     UpstreamPackage,

@@ -27,9 +27,9 @@ from apps.contrib.mirror import (
     on_demand,
     open_links,
     storage,
-    upstreams,
     usage_counts,
 )
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION

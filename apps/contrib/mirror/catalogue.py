@@ -12,7 +12,7 @@ from django.db.models.functions import RowNumber
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.evaluation import COLUMNS, Decision, Policy, exceptions_of, platform_decisions
 from apps.contrib.mirror.models import PolicyException, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.lib import versions

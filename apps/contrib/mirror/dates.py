@@ -15,7 +15,8 @@ import structlog
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from apps.contrib.mirror import evaluation, registry_calls
+from apps.contrib.mirror import evaluation
+from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 

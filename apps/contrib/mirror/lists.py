@@ -13,7 +13,8 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import alarms, dates, evaluation, platforms, registry_calls
+from apps.contrib.mirror import alarms, dates, evaluation, platforms
+from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
 from apps.jobs.pruning import prune_rows

@@ -14,7 +14,8 @@ import structlog
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import dates, evaluation, registry_calls, upstreams
+from apps.contrib.mirror import dates, evaluation
+from apps.contrib.mirror.asking import registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.evaluation import Decision, Policy
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict

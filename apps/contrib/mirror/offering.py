@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import modules, upstreams
+from apps.contrib.mirror import modules
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.modules import HostedModule, KnownVersion, ListedVersion

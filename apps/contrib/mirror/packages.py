@@ -12,7 +12,8 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.store import Staged
-from apps.contrib.mirror import documents, lists, manifests, registry_calls, signature_checks, storage, stored_sums
+from apps.contrib.mirror import documents, lists, manifests, signature_checks, storage, stored_sums
+from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import Distrusted

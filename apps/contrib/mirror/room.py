@@ -31,7 +31,7 @@ class Mirror(Room):
     queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
-    sealed_columns = ("upstreams.SEALED",)
+    sealed_columns = ("asking.upstreams.SEALED",)
 
     admin_lists = (
         "Other registries",

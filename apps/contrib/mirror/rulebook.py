@@ -13,7 +13,7 @@ from django.db import transaction
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.evaluation import (
     COLUMNS,
     LONGEST_COOLDOWN_DAYS,

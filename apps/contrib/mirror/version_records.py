@@ -8,7 +8,8 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import documents, lists, manifests, platforms, registry_calls, signature_checks
+from apps.contrib.mirror import documents, lists, manifests, platforms, signature_checks
+from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.failures import MISSING, Distrusted

@@ -14,7 +14,8 @@ from apps.accounts.access import operators
 from apps.accounts.models import Visibility
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import connection_values, models, upstream_facts, upstreams
+from apps.contrib.mirror import models
+from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 
 _STAFF_ONLY = "null for those who are not staff."
 # What only `sees_operations` reads.

@@ -15,7 +15,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import alarms, trust, upstreams
+from apps.contrib.mirror import alarms, trust
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmState, Allows
 from apps.contrib.mirror.pages.upstreams import require
 from apps.portal.frame import reauthentication

@@ -8,7 +8,7 @@ from threading import Barrier, Lock
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import breaker, registry_calls
+from apps.contrib.mirror.asking import breaker, registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from tests.builders import faults, misbehaving

@@ -2,7 +2,7 @@
 
 import pytest
 
-from apps.contrib.mirror import connection_values
+from apps.contrib.mirror.asking import connection_values
 from apps.lib.errors import Invalid
 from tests.rows import for_each_row
 

@@ -5,7 +5,8 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs.models import Blob
-from apps.contrib.mirror import docs, storage, stored_sums, tasks, trust, upstreams
+from apps.contrib.mirror import docs, storage, stored_sums, tasks, trust
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import (
     KeyPin,
     PackageDocs,

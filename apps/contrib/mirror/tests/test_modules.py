@@ -5,7 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import modules, registry_calls
+from apps.contrib.mirror import modules
+from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.modules import HostedModule, KnownVersion

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 from structlog.testing import capture_logs
 
-from apps.contrib.mirror import breaker, registry_calls, requesting
+from apps.contrib.mirror.asking import breaker, registry_calls, requesting
 from apps.contrib.mirror.errors import FetchFailed
 from tests.builders import faults
 from tests.rows import for_each_row

@@ -7,7 +7,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
-from apps.contrib.mirror import registry_calls, upstreams
+from apps.contrib.mirror.asking import registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from tests.builders import faults, misbehaving

@@ -10,7 +10,8 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import storage, stored_sums, trust, upstreams
+from apps.contrib.mirror import storage, stored_sums, trust
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import KeyPin, StoredSum, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tasks import prune as nightly
 from apps.contrib.mirror.tests import fetched

@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of, put

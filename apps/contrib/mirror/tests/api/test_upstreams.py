@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import (
     Alarm,
     AlarmKind,

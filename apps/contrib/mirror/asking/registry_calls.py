@@ -16,10 +16,10 @@ from urllib.parse import urljoin, urlsplit
 
 from django.utils import timezone
 
-from apps.contrib.mirror import routes
+from apps.contrib.mirror.asking import routes
+from apps.contrib.mirror.asking.requesting import Request, asked, bodies
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.requesting import Request, asked, bodies
 from apps.lib.net import fetching
 
 DISCOVERY = "/.well-known/terraform.json"

@@ -17,8 +17,8 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import sealing
 from apps.accounts.models import Scope, Visibility
 from apps.audit.kinds import Kind
-from apps.contrib.mirror import connection_values as values
 from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror.asking import connection_values as values
 from apps.contrib.mirror.models import (
     Alarm,
     PolicyException,

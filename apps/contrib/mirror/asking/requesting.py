@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
-from apps.contrib.mirror import breaker, routes
+from apps.contrib.mirror.asking import breaker, routes
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net import fetching

@@ -8,7 +8,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
 from apps.lib.errors import RegistryError
