@@ -13,8 +13,8 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.evaluation import COLUMNS, Decision, Policy, exceptions_of, platform_decisions
 from apps.contrib.mirror.models import PolicyException, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy.evaluation import COLUMNS, Decision, Policy, exceptions_of, platform_decisions
 from apps.lib import versions
 from apps.lib.errors import Invalid, NotFound
 from apps.signing import foreign

@@ -15,10 +15,10 @@ import structlog
 from django.utils import timezone
 from django.utils.dateparse import parse_date, parse_datetime
 
-from apps.contrib.mirror import evaluation
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.policy import evaluation
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_DETAILS = 5  # versions whose page is asked for, the highest first

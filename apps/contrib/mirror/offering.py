@@ -12,8 +12,8 @@ from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror import modules
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import FetchFailed
-from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.modules import HostedModule, KnownVersion, ListedVersion
+from apps.contrib.mirror.policy.evaluation import Decision
 from apps.releases.origin.other_registries import HeldBack, NotOffered, Seen
 
 

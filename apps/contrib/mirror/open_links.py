@@ -11,8 +11,8 @@ from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.blobs.models import Problem
 from apps.contrib.mirror import storage
-from apps.contrib.mirror.evaluation import Decision, Policy, exceptions_of, next_change
 from apps.contrib.mirror.models import PolicyException, UpstreamPackage
+from apps.contrib.mirror.policy.evaluation import Decision, Policy, exceptions_of, next_change
 from apps.lib import versions
 from apps.lib.errors import Invalid
 from apps.lib.mirrored import MirroredPackage, OpenLink, PackageLink

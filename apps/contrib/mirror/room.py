@@ -27,7 +27,7 @@ class Mirror(Room):
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
     }
     # What clients fetch, and what was held back from them.
-    starts = ("usage_counts.start", "held_back.start")
+    starts = ("usage_counts.start", "policy.held_back.start")
     queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)

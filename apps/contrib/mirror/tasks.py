@@ -3,7 +3,8 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import docs, fetch_jobs, held_back, lists, locking, run_threads, storage, stored_sums, syncing
+from apps.contrib.mirror import docs, fetch_jobs, lists, locking, run_threads, storage, stored_sums, syncing
+from apps.contrib.mirror.policy import held_back
 from apps.jobs.claims import task
 from apps.jobs.threads import finish_all
 

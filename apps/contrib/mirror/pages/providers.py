@@ -16,8 +16,8 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.contrib.mirror import catalogue, docs
 from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.policy.evaluation import Decision
 from apps.lib import versions
 from apps.lib.errors import NotFound
 from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow

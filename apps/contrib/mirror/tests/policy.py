@@ -8,9 +8,9 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import advisories, rulebook
-from apps.contrib.mirror.evaluation import decisions
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy import advisories, rulebook
+from apps.contrib.mirror.policy.evaluation import decisions
 from apps.lib import versions
 
 NOW = datetime(2026, 11, 27, 12, 0, tzinfo=UTC)

@@ -7,10 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import policy_exceptions, rulebook
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.policy_exceptions import ModuleVersion
+from apps.contrib.mirror.policy import policy_exceptions, rulebook
+from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
 from apps.lib import versions
 
 NOWHERE: dict[str, Any] = {"exception_id": 0}

@@ -11,8 +11,9 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import advisories, health
+from apps.contrib.mirror import health
 from apps.contrib.mirror.models import AlarmState, Upstream, UpstreamProvider
+from apps.contrib.mirror.policy import advisories
 from apps.contrib.mirror.tests.policy import osv
 from apps.contrib.mirror.tests.shelf import FAILURE, HOST, HOUR, add_package, add_upstream, add_version, alarm_of, down
 from apps.jobs import heartbeats

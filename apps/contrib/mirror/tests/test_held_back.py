@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import held_back
 from apps.contrib.mirror.models import HeldBack, Upstream, UpstreamVersion
+from apps.contrib.mirror.policy import held_back
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, version_url
 from tests import pages

@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.contrib.mirror import advisories
-from apps.contrib.mirror.evaluation import decide
+from apps.contrib.mirror.policy import advisories
+from apps.contrib.mirror.policy.evaluation import decide
 from apps.contrib.mirror.tests.policy import LONG_AGO, NOW, osv, place, provider, rule, save, upstream, version, visible
 from tests.rows import for_each_row
 

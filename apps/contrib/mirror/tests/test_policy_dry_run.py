@@ -9,9 +9,9 @@ from hypothesis import settings as effort
 from hypothesis import strategies as st
 
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import rulebook
-from apps.contrib.mirror.evaluation import decide, decisions
 from apps.contrib.mirror.models import PolicyException, Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy import rulebook
+from apps.contrib.mirror.policy.evaluation import decide, decisions
 from apps.contrib.mirror.tests.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
 from apps.lib.errors import Invalid
 

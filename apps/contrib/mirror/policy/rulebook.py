@@ -14,7 +14,8 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.evaluation import (
+from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.policy.evaluation import (
     COLUMNS,
     LONGEST_COOLDOWN_DAYS,
     AddressPolicy,
@@ -23,7 +24,6 @@ from apps.contrib.mirror.evaluation import (
     exceptions_of,
     platforms_of,
 )
-from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamProvider, UpstreamVersion
 from apps.lib.constraints import Constraint
 from apps.lib.errors import Conflict, Invalid, existing
 

@@ -15,8 +15,6 @@ from functools import cached_property
 
 from django.db.models import BigIntegerField, DateTimeField, Max, QuerySet
 
-from apps.contrib.mirror import advisories
-from apps.contrib.mirror.advisories import Advisory
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import (
     Effect,
@@ -27,6 +25,8 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
+from apps.contrib.mirror.policy import advisories
+from apps.contrib.mirror.policy.advisories import Advisory
 from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.constraints import Constraint

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.contrib.mirror.evaluation import moment
 from apps.contrib.mirror.models import PolicyException, Upstream, UpstreamVersion
+from apps.contrib.mirror.policy.evaluation import moment
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound, existing
 

@@ -11,8 +11,8 @@ from django.db import connections, transaction
 from django.utils import timezone
 
 from apps.accounts.access.asking import Asker
-from apps.contrib.mirror.evaluation import Decision
 from apps.contrib.mirror.models import HeldBack, UpstreamVersion
+from apps.contrib.mirror.policy.evaluation import Decision
 from apps.jobs import database_availability
 from apps.lib.process.write_behind import NotWritten, WriteBehind
 
