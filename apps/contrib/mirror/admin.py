@@ -21,7 +21,7 @@ from apps.admin_base import (
     table,
     words,
 )
-from apps.contrib.mirror import admin_acts, storage
+from apps.contrib.mirror import admin_acts
 from apps.contrib.mirror.admin_decisions import of_host  # which registers its pages too
 from apps.contrib.mirror.asking import upstream_facts
 from apps.contrib.mirror.models import (
@@ -30,6 +30,7 @@ from apps.contrib.mirror.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
+from apps.contrib.mirror.records import storage
 from apps.lib.packages.names import ARCHITECTURES, SYSTEMS
 
 PACKAGES_SHOWN = 50

@@ -8,10 +8,11 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.admin.actors import each
 from apps.accounts.admin.reasons import ROWS_SHOWN, Reasoned, acts
 from apps.admin_base import Act
-from apps.contrib.mirror import alarms, health, storage, trust
+from apps.contrib.mirror import health
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmState, KeyState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.policy import policy_exceptions
+from apps.contrib.mirror.records import alarms, storage, trust
 
 _acts = partial(acts, upstreams.OPERATE, trust.MAX_REASON_CHARACTERS, "One or two sentences, which stay in the audit.")
 

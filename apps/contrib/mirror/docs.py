@@ -19,7 +19,7 @@ from django.db.models import Exists, OuterRef, QuerySet
 from apps.blobs import store
 from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.models import PackageDocs, PackageDocsPage, Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.storage import quarantined
+from apps.contrib.mirror.records.storage import quarantined
 from apps.jobs import queue
 from apps.jobs.claims import Claim
 from apps.lib.archives.rules.outcome import Refusal

@@ -9,11 +9,11 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import modules
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import FetchFailed
-from apps.contrib.mirror.modules import HostedModule, KnownVersion, ListedVersion
 from apps.contrib.mirror.policy.evaluation import Decision
+from apps.contrib.mirror.records import modules
+from apps.contrib.mirror.records.modules import HostedModule, KnownVersion, ListedVersion
 from apps.releases.origin.other_registries import HeldBack, NotOffered, Seen
 
 

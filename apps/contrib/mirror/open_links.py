@@ -10,9 +10,9 @@ from datetime import datetime
 from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.blobs.models import Problem
-from apps.contrib.mirror import storage
 from apps.contrib.mirror.models import PolicyException, UpstreamPackage
 from apps.contrib.mirror.policy.evaluation import Decision, Policy, exceptions_of, next_change
+from apps.contrib.mirror.records import storage
 from apps.lib import versions
 from apps.lib.errors import Invalid
 from apps.lib.mirrored import MirroredPackage, OpenLink, PackageLink

@@ -40,7 +40,7 @@ class Mirror(Room):
             *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
         ),
     )
-    alarm_tiles = {"Open mirror alarms": ("Alarm", "alarms.open_alarms", "?state__exact=open")}
+    alarm_tiles = {"Open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open")}
     parts = {
         "upstreams": Part(
             "Other registries",
@@ -52,7 +52,7 @@ class Mirror(Room):
     doctor_looks = {"upstreams": "health.registries", "advisories": "health.advisory_files"}
     counters = ("counters.fetches", "counters.fetch_duration", "counters.queue_duration")
     metric_families = ("health.families",)
-    verifications = ("verification.verify",)
+    verifications = ("records.verification.verify",)
 
     def connect(self) -> None:
         from apps.contrib.mirror import answers, offering

@@ -14,9 +14,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dic
 from apps.accounts.access import operators
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
-from apps.contrib.mirror import alarms, models, trust
+from apps.contrib.mirror import models
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import AlarmKind, AlarmState, Allows, KeyState
+from apps.contrib.mirror.records import alarms, trust
 from apps.lib.errors import Invalid
 
 

@@ -18,10 +18,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import modules
 from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.rulebook import Change, DryRun
+from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid
 
 

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import alarms, trust
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmState, Allows
 from apps.contrib.mirror.pages.upstreams import require
+from apps.contrib.mirror.records import alarms, trust
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other

@@ -17,11 +17,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import modules
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Effect, Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
+from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PlainField, posted, refusals_on, sentence

@@ -8,9 +8,9 @@ from django.contrib.auth.models import Permission
 from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream
+from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests import fetched
 from apps.notify import webhooks
 from apps.notify.models import Delivery, Letter, Preference

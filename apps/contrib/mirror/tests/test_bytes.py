@@ -8,10 +8,10 @@ from django.conf import settings as site
 from apps.accounts.access.gate import Viewer
 from apps.blobs import ingest, store
 from apps.blobs.models import Blob
-from apps.contrib.mirror import alarms, manifests, packages, version_records
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Alarm, AlarmKind, AlarmState, KeyState, UpstreamPackage, UpstreamVersion, Verdict
+from apps.contrib.mirror.records import alarms, manifests, packages, version_records
 from apps.contrib.mirror.tests import fetched
 from apps.lib.errors import Conflict, Unavailable
 from apps.lib.packages import sandboxed

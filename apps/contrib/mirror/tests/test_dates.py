@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import dates, modules
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.records import dates, modules
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge
 from tests.builders import faults

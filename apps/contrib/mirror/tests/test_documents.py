@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.contrib.mirror import documents
 from apps.contrib.mirror.errors import FetchFailed
+from apps.contrib.mirror.records import documents
 from tests.rows import for_each_row
 
 URL = "https://registry.example/v1/providers/acme/tool/1.0.0/download/linux/amd64"

@@ -10,8 +10,9 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
-from apps.contrib.mirror import fetch_jobs, lists, on_demand, tasks
+from apps.contrib.mirror import fetch_jobs, on_demand, tasks
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
+from apps.contrib.mirror.records import lists
 from apps.contrib.mirror.tests import fetched
 from apps.jobs import queue, targets
 from apps.jobs.models import Job, State

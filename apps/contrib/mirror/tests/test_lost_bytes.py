@@ -12,9 +12,9 @@ from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.care import integrity, scrub
 from apps.blobs.models import Blob, Problem
-from apps.contrib.mirror import storage
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import UpstreamPackage
+from apps.contrib.mirror.records import storage
 from apps.contrib.mirror.tasks import forget_lost
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version, damage, file_of, refetch
 from apps.releases.lifecycle import quarantine, verbs

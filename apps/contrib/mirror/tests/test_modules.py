@@ -5,11 +5,11 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import modules
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.modules import HostedModule, KnownVersion
+from apps.contrib.mirror.records import modules
+from apps.contrib.mirror.records.modules import HostedModule, KnownVersion
 from apps.lib import versions
 from apps.lib.errors import Invalid
 from tests.builders import faults

@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms, fetch_jobs, on_demand
+from apps.contrib.mirror import fetch_jobs, on_demand
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.fetch_jobs import VERSION
 from apps.contrib.mirror.models import (
@@ -22,6 +22,7 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
+from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, said, version_url
 from apps.jobs.waiting import NotYet

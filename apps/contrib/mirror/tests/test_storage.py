@@ -11,9 +11,10 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.blobs import store
 from apps.blobs.models import Blob
-from apps.contrib.mirror import storage, stored_sums
+from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.records import storage
 from apps.contrib.mirror.tasks import evict as nightly
 from apps.contrib.mirror.tasks import forget_lost
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version

@@ -10,9 +10,10 @@ from django.utils import timezone
 from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import storage, stored_sums, trust
+from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import KeyPin, StoredSum, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.records import storage, trust
 from apps.contrib.mirror.tasks import prune as nightly
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version, put

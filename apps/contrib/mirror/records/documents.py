@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
 
-from apps.contrib.mirror import lists
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import UpstreamVersion
+from apps.contrib.mirror.records import lists
 from apps.lib.digests import is_sha256
 
 MAX_BYTES = 4 * 1024 * 1024

@@ -12,13 +12,14 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.store import Staged
-from apps.contrib.mirror import documents, lists, manifests, signature_checks, storage, stored_sums
+from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.asking import registry_calls
-from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
-from apps.contrib.mirror.failures import Distrusted
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.signature_checks import OtherBytes
+from apps.contrib.mirror.records import documents, lists, manifests, signature_checks, storage
+from apps.contrib.mirror.records.documents import Download, shown
+from apps.contrib.mirror.records.failures import Distrusted
+from apps.contrib.mirror.records.signature_checks import OtherBytes
 from apps.lib.archives.rules.outcome import Refusal
 from apps.lib.formats.fingerprints import Fingerprint
 from apps.lib.formats.sums import read_as_clients_do

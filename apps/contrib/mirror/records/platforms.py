@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 
-from apps.contrib.mirror import manifests
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.records import manifests
 from apps.lib.formats import sums
 
 Platform = Iterable[str]

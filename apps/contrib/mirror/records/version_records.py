@@ -8,13 +8,13 @@ from django.db import transaction
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import documents, lists, manifests, platforms, signature_checks
 from apps.contrib.mirror.asking import registry_calls
-from apps.contrib.mirror.documents import Download, shown
 from apps.contrib.mirror.errors import FetchFailed
-from apps.contrib.mirror.failures import MISSING, Distrusted
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion, Verdict
-from apps.contrib.mirror.signature_checks import Outcome
+from apps.contrib.mirror.records import documents, lists, manifests, platforms, signature_checks
+from apps.contrib.mirror.records.documents import Download, shown
+from apps.contrib.mirror.records.failures import MISSING, Distrusted
+from apps.contrib.mirror.records.signature_checks import Outcome
 from apps.lib.formats import sums
 from apps.signing import foreign
 

@@ -5,9 +5,6 @@ from dataclasses import dataclass
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.contrib.mirror import alarms, trust
-from apps.contrib.mirror.documents import NamedKey
-from apps.contrib.mirror.failures import Distrusted
 from apps.contrib.mirror.models import (
     Alarm,
     AlarmKind,
@@ -21,6 +18,9 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
+from apps.contrib.mirror.records import alarms, trust
+from apps.contrib.mirror.records.documents import NamedKey
+from apps.contrib.mirror.records.failures import Distrusted
 from apps.signing.foreign import Signer, fingerprint_of
 
 

@@ -13,11 +13,11 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import alarms, dates, platforms
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Absence, AlarmKind, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import evaluation
+from apps.contrib.mirror.records import alarms, dates, platforms
 from apps.jobs.pruning import prune_rows
 from apps.lib import versions
 from apps.lib.errors import Invalid

@@ -13,7 +13,6 @@ from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import store
-from apps.contrib.mirror import trust
 from apps.contrib.mirror.models import (
     Absence,
     Alarm,
@@ -25,6 +24,7 @@ from apps.contrib.mirror.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
+from apps.contrib.mirror.records import trust
 from apps.lib.errors import Conflict, existing
 
 log = structlog.get_logger("larder.upstream")

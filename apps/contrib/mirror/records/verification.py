@@ -5,9 +5,9 @@ from collections.abc import Iterator
 
 from apps.blobs.care import scrub
 from apps.blobs.models import State
-from apps.contrib.mirror import storage
 from apps.contrib.mirror.models import UpstreamPackage
-from apps.contrib.mirror.storage import UPSTREAM
+from apps.contrib.mirror.records import storage
+from apps.contrib.mirror.records.storage import UPSTREAM
 from apps.contrib.mirror.stored_sums import stored
 from apps.lib.formats.sums import read_as_clients_do
 

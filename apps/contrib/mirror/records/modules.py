@@ -14,13 +14,13 @@ import structlog
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import dates
 from apps.contrib.mirror.asking import registry_calls, upstreams
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import evaluation
 from apps.contrib.mirror.policy.evaluation import Decision, Policy
 from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
+from apps.contrib.mirror.records import dates
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.origin import other_registries
