@@ -27,7 +27,7 @@ class Mirror(Room):
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
     }
     # What clients fetch, and what was held back from them.
-    starts = ("usage_counts.start", "policy.held_back.start")
+    starts = ("serving.usage_counts.start", "policy.held_back.start")
     queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
@@ -55,8 +55,8 @@ class Mirror(Room):
     verifications = ("records.verification.verify",)
 
     def connect(self) -> None:
-        from apps.contrib.mirror import answers, offering
         from apps.contrib.mirror.pages import providers
+        from apps.contrib.mirror.serving import answers, offering
         from apps.http import mirrors
         from apps.portal.frame import elsewhere
         from apps.releases.origin import other_registries

@@ -10,9 +10,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 from apps.api.frame import base
 from apps.api.frame.base import ApiView, DetailView, operation, shown
 from apps.api.frame.shapes import DigestField, DocsPage, MomentField, PersonField, Shape, With, page
-from apps.contrib.mirror import catalogue, docs, models
+from apps.contrib.mirror import models
 from apps.contrib.mirror.api.upstreams import UpstreamFailure
 from apps.contrib.mirror.models import Verdict
+from apps.contrib.mirror.serving import catalogue, docs
 from apps.releases.docs.browsing import index_of
 
 VERDICTS = [one for one in Verdict.values if one]

@@ -14,10 +14,10 @@ from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
-from apps.contrib.mirror import catalogue, docs
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.policy.evaluation import Decision
+from apps.contrib.mirror.serving import catalogue, docs
 from apps.lib import versions
 from apps.lib.errors import NotFound
 from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow

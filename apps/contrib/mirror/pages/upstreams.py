@@ -17,11 +17,11 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import catalogue
 from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.policy import held_back
 from apps.contrib.mirror.records import alarms, trust
+from apps.contrib.mirror.serving import catalogue
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on

@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.contrib.mirror import fetch_jobs, on_demand
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet, Waiting
 

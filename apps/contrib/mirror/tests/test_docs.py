@@ -5,7 +5,7 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs.models import Blob
-from apps.contrib.mirror import docs, stored_sums, tasks
+from apps.contrib.mirror import stored_sums, tasks
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import (
     KeyPin,
@@ -17,6 +17,7 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
 )
 from apps.contrib.mirror.records import storage, trust
+from apps.contrib.mirror.serving import docs
 from apps.contrib.mirror.tests import documented, fetched
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.jobs.models import Job

@@ -9,9 +9,9 @@ from django.utils import timezone
 from apps.accounts.models import Visibility
 from apps.audit import generation
 from apps.blobs import capabilities
-from apps.contrib.mirror import usage_counts
 from apps.contrib.mirror.models import Effect, PolicyException, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.open_links import fetchable
+from apps.contrib.mirror.serving import usage_counts
+from apps.contrib.mirror.serving.open_links import fetchable
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.lib.mirrored import HostedProvider, PackageLink
 from registry_site.front.archives import SMALL_BYTES

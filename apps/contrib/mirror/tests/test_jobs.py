@@ -10,9 +10,10 @@ from django.conf import settings as site
 from django.utils import timezone
 
 from apps.blobs import ingest
-from apps.contrib.mirror import fetch_jobs, on_demand, tasks
+from apps.contrib.mirror import tasks
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
 from apps.contrib.mirror.records import lists
+from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.contrib.mirror.tests import fetched
 from apps.jobs import queue, targets
 from apps.jobs.models import Job, State
@@ -80,7 +81,7 @@ def test_a_job_that_comes_after_the_bytes_downloads_nothing_and_one_of_a_row_tha
 
 def test_an_error_of_our_own_is_retried_then_given_up_with_a_clear_answer(upstream, registry, monkeypatch):
     registry.add_provider()
-    monkeypatch.setattr("apps.contrib.mirror.fetch_jobs.lists.refresh", lambda *_: 1 / 0)
+    monkeypatch.setattr("apps.contrib.mirror.serving.fetch_jobs.lists.refresh", lambda *_: 1 / 0)
     wants(upstream)
     for _ in range(site.JOB_ATTEMPTS + 1):
         fetched.due_again()

@@ -8,10 +8,10 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.audit import generation
-from apps.contrib.mirror import on_demand
 from apps.contrib.mirror.errors import FetchFailed, Refused
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.records import lists
+from apps.contrib.mirror.serving import on_demand
 from apps.contrib.mirror.tests import fetched
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet

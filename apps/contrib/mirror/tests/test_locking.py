@@ -6,10 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.contrib.mirror import fetch_jobs, lock_requests, locking, run_threads
+from apps.contrib.mirror import lock_requests, locking, run_threads
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.records import trust
+from apps.contrib.mirror.serving import fetch_jobs
 from apps.contrib.mirror.tests.fetched import work
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, finish
 from apps.jobs.models import Job

@@ -6,10 +6,11 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.mirror import fetch_jobs, on_demand, stored_sums
+from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.records import storage
+from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of
 from apps.jobs import queue

@@ -10,9 +10,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import fetch_jobs, on_demand
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.fetch_jobs import VERSION
 from apps.contrib.mirror.models import (
     Alarm,
     AlarmKind,
@@ -23,6 +21,8 @@ from apps.contrib.mirror.models import (
     Verdict,
 )
 from apps.contrib.mirror.records import alarms
+from apps.contrib.mirror.serving import fetch_jobs, on_demand
+from apps.contrib.mirror.serving.fetch_jobs import VERSION
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, said, version_url
 from apps.jobs.waiting import NotYet

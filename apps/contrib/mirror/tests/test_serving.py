@@ -10,9 +10,9 @@ from django.utils import timezone
 
 from apps.accounts.models import Visibility
 from apps.audit import generation
-from apps.contrib.mirror import usage_counts
-from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, VERSION
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.serving import usage_counts
+from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, VERSION
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import (
     TERRAFORM,

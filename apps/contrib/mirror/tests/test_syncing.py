@@ -7,8 +7,9 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import fetch_jobs, run_threads, sync_requests, syncing
+from apps.contrib.mirror import run_threads, sync_requests, syncing
 from apps.contrib.mirror.models import Effect, PolicyRule, RunState, Schedule, SyncRun, Upstream, UpstreamPackage
+from apps.contrib.mirror.serving import fetch_jobs
 from apps.contrib.mirror.tests.fetched import without_pauses
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry
 from apps.jobs.models import Job

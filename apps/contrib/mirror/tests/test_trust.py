@@ -7,7 +7,6 @@ import pytest
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import catalogue
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import (
     Alarm,
@@ -22,6 +21,7 @@ from apps.contrib.mirror.models import (
     Verdict,
 )
 from apps.contrib.mirror.records import alarms, trust
+from apps.contrib.mirror.serving import catalogue
 from apps.contrib.mirror.tests import fetched
 from apps.lib.errors import Conflict, Invalid, NotFound
 from tests.builders import faults

@@ -10,7 +10,6 @@ from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import catalogue
 from apps.contrib.mirror.models import (
     Absence,
     Alarm,
@@ -22,6 +21,7 @@ from apps.contrib.mirror.models import (
 )
 from apps.contrib.mirror.policy import policy_exceptions
 from apps.contrib.mirror.records import alarms
+from apps.contrib.mirror.serving import catalogue
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.serving import Edge, body_of, package_url, version_url
 from tests.builders import faults

@@ -19,14 +19,14 @@ from apps.accounts.access.asking import Asker
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User, Visibility
 from apps.blobs import capabilities
-from apps.contrib.mirror import compiled_queries, on_demand, open_links, usage_counts
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import evaluation, held_back
 from apps.contrib.mirror.policy.evaluation import Decision
 from apps.contrib.mirror.records import manifests, storage
+from apps.contrib.mirror.serving import compiled_queries, on_demand, open_links, usage_counts
+from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job
 from apps.lib import versions

@@ -19,10 +19,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.fetch_jobs import LIST, PACKAGE, SIZES, VERSION, enqueue, run_now, upstream_of
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.records import failures, lists
 from apps.contrib.mirror.records.failures import Row
+from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, SIZES, VERSION, enqueue, run_now, upstream_of
 from apps.jobs.models import WORKING, Job
 from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import NotFound, Unavailable
