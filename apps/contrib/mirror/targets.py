@@ -2,7 +2,7 @@
 
 from django.db.models import Q
 
-from apps.contrib.mirror import locking, syncing
+from apps.contrib.mirror.ahead import locking, syncing
 from apps.contrib.mirror.models import LockRun, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.serving import docs, fetch_jobs
 from apps.jobs.targets import Source

@@ -3,7 +3,8 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import locking, run_threads, stored_sums, syncing
+from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror.ahead import locking, run_threads, syncing
 from apps.contrib.mirror.policy import held_back
 from apps.contrib.mirror.records import lists, storage
 from apps.contrib.mirror.serving import docs, fetch_jobs

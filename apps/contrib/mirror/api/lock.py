@@ -12,7 +12,7 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField, UUI
 from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import MomentField, Shape
-from apps.contrib.mirror import lock_requests, locking
+from apps.contrib.mirror.ahead import lock_requests, locking
 from apps.contrib.mirror.models import LockRun, RunState
 from apps.lib.formats.lock_files import Client, LockFile
 from apps.lib.hcl import texts

@@ -8,9 +8,9 @@ import pytest
 
 from apps.accounts.identity import sealing
 from apps.accounts.models import Namespace, User
+from apps.contrib.mirror.ahead.sync_requests import Request
 from apps.contrib.mirror.asking import breaker, requesting, upstreams
 from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.sync_requests import Request
 from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
 

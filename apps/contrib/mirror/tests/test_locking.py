@@ -6,7 +6,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.contrib.mirror import lock_requests, locking, run_threads
+from apps.contrib.mirror.ahead import lock_requests, locking, run_threads
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.records import trust

@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import run_threads, sync_requests, syncing
+from apps.contrib.mirror.ahead import run_threads, sync_requests, syncing
 from apps.contrib.mirror.models import Effect, PolicyRule, RunState, Schedule, SyncRun, Upstream, UpstreamPackage
 from apps.contrib.mirror.serving import fetch_jobs
 from apps.contrib.mirror.tests.fetched import without_pauses

@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
-from apps.contrib.mirror import run_threads, sync_requests, syncing
+from apps.contrib.mirror.ahead import run_threads, sync_requests, syncing
 from apps.contrib.mirror.models import RunState, SyncRun
 from apps.jobs.models import Job
 from apps.lib.amounts import amount_text

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from django.conf import settings
 
-from apps.contrib.mirror.lock_requests import checked_platforms
+from apps.contrib.mirror.ahead.lock_requests import checked_platforms
 from apps.contrib.mirror.models import Upstream, UpstreamProvider
 from apps.lib.errors import Invalid
 from apps.lib.formats import lock_files

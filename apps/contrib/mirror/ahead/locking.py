@@ -21,9 +21,9 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror.ahead.lock_requests import Request
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.lock_requests import Request
 from apps.contrib.mirror.models import LockRun, RunState, Upstream, UpstreamPackage, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import evaluation
 from apps.contrib.mirror.records import storage

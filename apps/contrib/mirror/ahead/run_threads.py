@@ -1,6 +1,6 @@
 """The threads of lock and sync runs, which coordinate fetches for minutes."""
 
-from apps.contrib.mirror import locking, syncing
+from apps.contrib.mirror.ahead import locking, syncing
 from apps.jobs.threads import JobThreads
 
 WORKS = {locking.JOB: locking.work, syncing.JOB: syncing.work}

@@ -16,12 +16,12 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.contrib.mirror.ahead.sync_requests import Request, Wanted, wanted
 from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import evaluation
 from apps.contrib.mirror.records import failures
 from apps.contrib.mirror.records.failures import Row
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, SIZES, VERSION, run_now
-from apps.contrib.mirror.sync_requests import Request, Wanted, wanted
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job
