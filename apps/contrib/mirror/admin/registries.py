@@ -21,8 +21,8 @@ from apps.admin_base import (
     table,
     words,
 )
-from apps.contrib.mirror import admin_acts
-from apps.contrib.mirror.admin_decisions import of_host  # which registers its pages too
+from apps.contrib.mirror.admin import actions
+from apps.contrib.mirror.admin.decisions import of_host
 from apps.contrib.mirror.asking import upstream_facts
 from apps.contrib.mirror.models import (
     Upstream,
@@ -90,7 +90,7 @@ class UpstreamAdmin(ReadOnlyAdmin[Upstream]):
         ("discovered", "discovered_at"),
         ("created_by", "created_at"),
     )
-    acts = admin_acts.OF_UPSTREAMS
+    acts = actions.OF_UPSTREAMS
     csv_columns = (
         "host",
         "is_enabled",
@@ -131,7 +131,7 @@ class UpstreamProviderAdmin(ReadOnlyAdmin[UpstreamProvider]):
         "warnings",
         "created_at",
     )
-    acts = admin_acts.OF_PROVIDERS
+    acts = actions.OF_PROVIDERS
     csv_columns = ("upstream__host", "namespace", "type", "listed_at", "first_listed_at", "tried_at")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[UpstreamProvider]:
@@ -164,7 +164,7 @@ class UpstreamVersionAdmin(ReadOnlyAdmin[UpstreamVersion]):
         ("tried_at", "retry_at", "tries"),
         "last_failure",
     )
-    acts = admin_acts.OF_VERSIONS
+    acts = actions.OF_VERSIONS
     csv_columns = (
         "provider__upstream__host",
         "provider__namespace",
@@ -230,7 +230,7 @@ class UpstreamPackageAdmin(ReadOnlyAdmin[UpstreamPackage]):
         ("tried_at", "retry_at", "tries"),
         "last_failure",
     )
-    acts = admin_acts.OF_PACKAGES
+    acts = actions.OF_PACKAGES
     csv_columns = (
         "version__provider__upstream__host",
         "version__provider__namespace",

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from apps.admin_base import Column, ReadOnlyAdmin, badge, count_of, moment, one_of, row_link, size, table, words
-from apps.contrib.mirror import admin_acts
+from apps.contrib.mirror.admin import actions
 from apps.contrib.mirror.models import (
     Alarm,
     KeyPin,
@@ -45,7 +45,7 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
         "others",
         "public_key",
     )
-    acts = admin_acts.OF_KEYS
+    acts = actions.OF_KEYS
     csv_columns = (
         "upstream__host",
         "namespace",
@@ -70,7 +70,7 @@ class KeyPinAdmin(ReadOnlyAdmin[KeyPin]):
     about = Column("provider", "about", order="namespace")
     state_badge = Column("state", lambda row: badge(row.state), order="state")
     versions_signed = Column("versions signed", "version_count", order="version_count")
-    others = Column("also trusted", admin_acts.trusted_beside)
+    others = Column("also trusted", actions.trusted_beside)
     public_key = Column("public key", lambda row: format_html("<pre>{}</pre>", row.armor))
 
 
@@ -81,7 +81,7 @@ class UnsignedAllowanceAdmin(ReadOnlyAdmin[UnsignedAllowance]):
     list_filter = (of_host(), "allows")
     list_select_related = ("upstream", "created_by")
     fields = (("upstream", "namespace", "allows"), "reason", ("created_by", "created_at"))
-    acts = admin_acts.OF_ALLOWANCES
+    acts = actions.OF_ALLOWANCES
     csv_columns = ("upstream__host", "namespace", "allows", "reason", "created_by__username", "created_at")
 
     title = Column("namespace", str, order="namespace")
@@ -123,7 +123,7 @@ class PolicyExceptionAdmin(ReadOnlyAdmin[PolicyException]):
     )
     list_select_related = ("version__provider__upstream", "upstream", "created_by")
     fields = ("version_page", "reason", ("expires_at", "withdrawn_at"), ("created_by", "created_at"))
-    acts = admin_acts.OF_EXCEPTIONS
+    acts = actions.OF_EXCEPTIONS
     csv_columns = (
         "version__provider__upstream__host",
         "version__provider__namespace",
@@ -158,7 +158,7 @@ class AlarmAdmin(ReadOnlyAdmin[Alarm]):
         ("resolved_at", "resolved_by"),
         "reason",
     )
-    acts = admin_acts.OF_ALARMS
+    acts = actions.OF_ALARMS
     csv_columns = (
         "upstream__host",
         "kind",
