@@ -50,7 +50,7 @@ class Mirror(Room):
     }
     part_states = ("health.part_states",)
     doctor_looks = {"upstreams": "health.registries", "advisories": "health.advisory_files"}
-    counters = ("counters.fetches", "counters.fetch_duration", "counters.queue_duration")
+    counters = ("serving.counters.fetches", "serving.counters.fetch_duration", "serving.counters.queue_duration")
     metric_families = ("health.families",)
     verifications = ("records.verification.verify",)
 

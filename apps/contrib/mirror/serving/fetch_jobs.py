@@ -15,12 +15,12 @@ from django.conf import settings
 from django.db.models import F
 from django.utils import timezone
 
-from apps.contrib.mirror import counters
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import evaluation
 from apps.contrib.mirror.records import failures, lists, packages, version_records
 from apps.contrib.mirror.records.failures import Row
+from apps.contrib.mirror.serving import counters
 from apps.jobs import claims, queue
 from apps.jobs.claims import Claim
 from apps.jobs.models import WORKING, Job
