@@ -15,7 +15,7 @@ from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
 
 _SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
-IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/test_lock_api.py"}
+IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/api/test_lock_api.py"}
 LARGE = dict.fromkeys((UpstreamVersion, UpstreamPackage))
 FEW = dict.fromkeys((Upstream, UpstreamProvider, KeyPin))
 ON_CALL = {

@@ -24,7 +24,7 @@ from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.contrib.mirror.serving.fetch_jobs import VERSION
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import Edge, said, version_url
+from apps.contrib.mirror.tests.edge_client import Edge, said, version_url
 from apps.jobs.waiting import NotYet
 from tests.builders import faults
 from tests.builders.keys import signing_key

@@ -7,7 +7,7 @@ from django.contrib.auth.models import Permission
 from django.utils import timezone
 
 from apps.contrib.mirror.policy import advisories, rulebook
-from apps.contrib.mirror.tests.policy import LONG_AGO, provider, rule, save, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import LONG_AGO, provider, rule, save, upstream, version, visible
 from tests import pages
 from tests.cast import person
 

@@ -6,8 +6,8 @@ import pytest
 from django.core.management import CommandError, call_command
 
 from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage
+from apps.contrib.mirror.tests.ahead.test_syncing import ADDRESS, stored, tool
 from apps.contrib.mirror.tests.locks import PLATFORMS, entry
-from apps.contrib.mirror.tests.test_syncing import ADDRESS, stored, tool
 from tests.builders import faults
 
 __all__ = ["tool"]

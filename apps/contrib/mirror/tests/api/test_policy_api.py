@@ -7,7 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
-from apps.contrib.mirror.tests.policy import LONG_AGO, provider, rule, soon, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import LONG_AGO, provider, rule, soon, upstream, version, visible
 from tests.cast import person
 from tests.rows import for_each_row
 

@@ -14,7 +14,7 @@ from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPac
 from apps.contrib.mirror.serving import usage_counts
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, VERSION
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import (
+from apps.contrib.mirror.tests.edge_client import (
     TERRAFORM,
     Edge,
     body_of,

@@ -8,7 +8,7 @@ import pytest
 from apps.accounts.models import Visibility
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import Edge, body_of
+from apps.contrib.mirror.tests.edge_client import Edge, body_of
 from tests.builders import faults
 from tests.oci.manifests.documents import code_of, digest_of
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.contrib.mirror.models import HeldBack, Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import held_back
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import Edge, version_url
+from apps.contrib.mirror.tests.edge_client import Edge, version_url
 from tests import pages
 
 

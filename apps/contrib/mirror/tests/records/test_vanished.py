@@ -23,7 +23,7 @@ from apps.contrib.mirror.policy import policy_exceptions
 from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.serving import catalogue
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import Edge, body_of, package_url, version_url
+from apps.contrib.mirror.tests.edge_client import Edge, body_of, package_url, version_url
 from tests.builders import faults
 
 MIGRATION = import_module("apps.contrib.mirror.migrations.0006_own_pins_and_absences")

@@ -7,7 +7,18 @@ import pytest
 
 from apps.contrib.mirror.policy import advisories
 from apps.contrib.mirror.policy.evaluation import decide
-from apps.contrib.mirror.tests.policy import LONG_AGO, NOW, osv, place, provider, rule, save, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import (
+    LONG_AGO,
+    NOW,
+    osv,
+    place,
+    provider,
+    rule,
+    save,
+    upstream,
+    version,
+    visible,
+)
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db

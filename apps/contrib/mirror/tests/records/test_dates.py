@@ -9,7 +9,7 @@ from django.utils import timezone
 from apps.contrib.mirror.models import Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.records import dates, modules
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.serving import Edge
+from apps.contrib.mirror.tests.edge_client import Edge
 from tests.builders import faults
 from tests.builders.misbehaving import Registry
 from tests.rows import for_each_row

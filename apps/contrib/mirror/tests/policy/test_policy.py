@@ -8,7 +8,7 @@ from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.policy import policy_exceptions
 from apps.contrib.mirror.policy.evaluation import decide, decisions, next_change, platform_decisions, require_visible
-from apps.contrib.mirror.tests.policy import LONG_AGO, NOW, provider, rule, save, soon, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import LONG_AGO, NOW, provider, rule, save, soon, upstream, version, visible
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db

@@ -8,7 +8,7 @@ from apps.audit.models import AuditEvent
 from apps.contrib.mirror.models import PolicyException
 from apps.contrib.mirror.policy import policy_exceptions, rulebook
 from apps.contrib.mirror.policy.evaluation import decide
-from apps.contrib.mirror.tests.policy import NOW, provider, rule, save, soon, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import NOW, provider, rule, save, soon, upstream, version, visible
 from apps.lib.errors import Conflict, Invalid, NotFound
 from tests.rows import for_each_row
 

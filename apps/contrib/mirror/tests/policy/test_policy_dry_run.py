@@ -12,7 +12,7 @@ from apps.audit.models import AuditEvent
 from apps.contrib.mirror.models import PolicyException, Upstream, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import rulebook
 from apps.contrib.mirror.policy.evaluation import decide, decisions
-from apps.contrib.mirror.tests.policy import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
+from apps.contrib.mirror.tests.policy_rows import BOTH, LONG_AGO, NOW, provider, rule, save, upstream, version, visible
 from apps.lib.errors import Invalid
 
 pytestmark = pytest.mark.django_db
