@@ -19,7 +19,8 @@ URL = "/api/v1/upstreams/registry.opentofu.org"
 def random(db):
     found = provider(upstream())
     version(found, "1.0.0", published_at=LONG_AGO)
-    version(found, "2.0.0", published_at=timezone.now() - timedelta(days=1))
+    yesterday = timezone.now() - timedelta(days=1)
+    version(found, "2.0.0", published_at=yesterday, first_seen_at=yesterday)
     return found
 
 
