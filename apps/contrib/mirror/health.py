@@ -16,9 +16,10 @@ from prometheus_client.core import GaugeMetricFamily
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
-from apps.contrib.mirror import advisories, storage, upstreams
-from apps.contrib.mirror.models import Upstream, UpstreamProvider
-from apps.contrib.mirror.rows import Alarm, AlarmState
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import Alarm, AlarmState, Upstream, UpstreamProvider
+from apps.contrib.mirror.policy import advisories
+from apps.contrib.mirror.records import storage
 from apps.jobs import heartbeats, queue
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict

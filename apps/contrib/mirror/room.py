@@ -27,11 +27,11 @@ class Mirror(Room):
         "forget-lost-mirrored": {"task": "upstream.forget_lost", "schedule": 60.0},
     }
     # What clients fetch, and what was held back from them.
-    starts = ("uses.start", "held_back.start")
+    starts = ("serving.usage_counts.start", "policy.held_back.start")
     queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
-    sealed_columns = ("upstreams.SEALED",)
+    sealed_columns = ("asking.upstreams.SEALED",)
 
     admin_lists = (
         "Other registries",
@@ -40,7 +40,7 @@ class Mirror(Room):
             *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
         ),
     )
-    alarm_tiles = {"Open mirror alarms": ("Alarm", "alarms.open_alarms", "?state__exact=open")}
+    alarm_tiles = {"Open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open")}
     parts = {
         "upstreams": Part(
             "Other registries",
@@ -50,19 +50,19 @@ class Mirror(Room):
     }
     part_states = ("health.part_states",)
     doctor_looks = {"upstreams": "health.registries", "advisories": "health.advisory_files"}
-    counters = ("counters.fetches", "counters.fetch_duration", "counters.queue_duration")
+    counters = ("serving.counters.fetches", "serving.counters.fetch_duration", "serving.counters.queue_duration")
     metric_families = ("health.families",)
-    verifications = ("verification.verify",)
+    verifications = ("records.verification.verify",)
 
     def connect(self) -> None:
-        from apps.contrib.mirror import offering, serving
         from apps.contrib.mirror.pages import providers
+        from apps.contrib.mirror.serving import answers, offering
         from apps.http import mirrors
         from apps.portal.frame import elsewhere
         from apps.releases.origin import other_registries
 
         # Providers of other registries: for both edges of the mirror, and beside our own on pages.
-        mirrors.others = serving.Mirrors()
+        mirrors.others = answers.Mirrors()
         elsewhere.providers = providers.found_for
         # Modules of other registries, for the room that publishes what is elsewhere.
         other_registries.modules = offering.Modules()

@@ -14,8 +14,7 @@ from django.db.models import F, QuerySet, Sum
 from django.db.models.functions import Greatest
 
 from apps.blobs.models import Blob
-from apps.contrib.mirror.models import Upstream, UpstreamPackage
-from apps.contrib.mirror.rows import PackageDocs, StoredSum
+from apps.contrib.mirror.models import PackageDocs, StoredSum, Upstream, UpstreamPackage
 
 log = structlog.get_logger("larder.upstream")
 

@@ -2,9 +2,9 @@
 
 from django.db.models import Q
 
-from apps.contrib.mirror import docs, locking, syncing, working
-from apps.contrib.mirror.models import UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.rows import LockRun, SyncRun
+from apps.contrib.mirror.ahead import locking, syncing
+from apps.contrib.mirror.models import LockRun, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.serving import docs, fetch_jobs
 from apps.jobs.targets import Source
 
 
@@ -24,9 +24,9 @@ _VERSIONS = Source(
 SOURCES = {
     locking.JOB: Source(LockRun.objects.all, lambda _: Q(pk__in=[])),
     syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
-    working.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_address),
-    **dict.fromkeys((working.VERSION, docs.JOB, working.SIZES), _VERSIONS),
-    working.PACKAGE: Source(
+    fetch_jobs.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_address),
+    **dict.fromkeys((fetch_jobs.VERSION, docs.JOB, fetch_jobs.SIZES), _VERSIONS),
+    fetch_jobs.PACKAGE: Source(
         UpstreamPackage.objects.select_related("version__provider__upstream").all,
         lambda word: _by_address(word, "version__provider__"),
     ),

@@ -3,18 +3,11 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import (
-    docs,
-    held_back,
-    locking,
-    pruning,
-    runs,
-    servable,
-    storage,
-    stored_sums,
-    syncing,
-    working,
-)
+from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror.ahead import locking, run_threads, syncing
+from apps.contrib.mirror.policy import held_back
+from apps.contrib.mirror.records import lists, storage
+from apps.contrib.mirror.serving import docs, fetch_jobs
 from apps.jobs.claims import task
 from apps.jobs.threads import finish_all
 
@@ -25,27 +18,27 @@ GIVE_BACK_SECONDS = 5.0
 STOP_SECONDS = 8.0
 
 
-fetch_list, fetch_version, fetch_sizes = map(working.threads.doorbell, working.DOCUMENTS)
-fetch_package = working.package_threads.doorbell(working.PACKAGE)
+fetch_list, fetch_version, fetch_sizes = map(fetch_jobs.threads.doorbell, fetch_jobs.DOCUMENTS)
+fetch_package = fetch_jobs.package_threads.doorbell(fetch_jobs.PACKAGE)
 read_docs = task(docs.JOB, docs.run)
-lock_providers, sync_upstream = map(runs.threads.doorbell, (locking.JOB, syncing.JOB))
+lock_providers, sync_upstream = map(run_threads.threads.doorbell, (locking.JOB, syncing.JOB))
 
 
 @signals.worker_process_shutdown.connect
 def finish(**_: Any) -> None:
-    runs.threads.finish(GIVE_BACK_SECONDS)
-    finish_all(LAST_SECONDS, working.threads, working.package_threads)
+    run_threads.threads.finish(GIVE_BACK_SECONDS)
+    finish_all(LAST_SECONDS, fetch_jobs.threads, fetch_jobs.package_threads)
 
 
 @signals.worker_shutdown.connect
 def stop(**_: Any) -> None:
-    runs.threads.finish(GIVE_BACK_SECONDS)
-    finish_all(STOP_SECONDS, working.threads, working.package_threads)
+    run_threads.threads.finish(GIVE_BACK_SECONDS)
+    finish_all(STOP_SECONDS, fetch_jobs.threads, fetch_jobs.package_threads)
 
 
 @shared_task(name="upstream.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    pruning.prune_unknown()
+    lists.prune_unknown()
     held_back.prune()
     locking.prune()
     syncing.prune()
@@ -70,4 +63,4 @@ def evict(**_: object) -> None:
 
 @shared_task(name="upstream.forget_lost", ignore_result=True)
 def forget_lost(**_: object) -> None:
-    servable.forget_lost()
+    storage.forget_lost()

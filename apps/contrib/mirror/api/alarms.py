@@ -14,9 +14,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Dic
 from apps.accounts.access import operators
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, page
-from apps.contrib.mirror import alarm_reading, alarms, models, rows, trust, upstreams
-from apps.contrib.mirror.models import Allows, KeyState
-from apps.contrib.mirror.rows import AlarmKind, AlarmState
+from apps.contrib.mirror import models
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import AlarmKind, AlarmState, Allows, KeyState
+from apps.contrib.mirror.records import alarms, trust
 from apps.lib.errors import Invalid
 
 
@@ -55,8 +56,8 @@ class Alarm(Shape):
     resolved_by = CharField(source="resolved_by.username", allow_null=True)
     reason = CharField()
 
-    def can_be_accepted_of(self, alarm: rows.Alarm) -> bool:
-        return alarm_reading.may_accept(alarm)
+    def can_be_accepted_of(self, alarm: models.Alarm) -> bool:
+        return alarms.may_accept(alarm)
 
 
 class UpstreamKey(Shape):
@@ -98,18 +99,18 @@ class AlarmList(OfUpstream, ListView):
         scope="manage",
     )
 
-    def rows(self, **_: Any) -> QuerySet[rows.Alarm]:
+    def rows(self, **_: Any) -> QuerySet[models.Alarm]:
         state = self.text("state")
         if state and state not in AlarmState.values:
             raise Invalid(f"There is no state {state!r}.", hint=f"Use one of {', '.join(AlarmState.values)}.")
-        return alarm_reading.alarms_of(self.upstream(), state=state)
+        return alarms.alarms_of(self.upstream(), state=state)
 
 
 class AlarmDetail(OfUpstream, DetailView):
     get = shown("Show an alarm (staff)", Alarm, scope="manage")
 
-    def row(self, alarm_id: int, **_: Any) -> rows.Alarm:
-        return alarm_reading.alarm_of(alarm_id, self.upstream())
+    def row(self, alarm_id: int, **_: Any) -> models.Alarm:
+        return alarms.alarm_of(alarm_id, self.upstream())
 
 
 class Decide(OfUpstream):
@@ -118,9 +119,9 @@ class Decide(OfUpstream):
     @operation("Decide about an alarm (staff)", takes=UpstreamReason, answers={200: Alarm}, again="409.")
     def post(self, request: Request, host: str, alarm_id: int) -> Response:  # noqa: ARG002
         """Accepted, what was found is trusted from now on; dismissed, what was known stays. The reason is audited."""
-        row = alarm_reading.alarm_of(alarm_id, self.upstream(upstreams.OPERATE))
+        row = alarms.alarm_of(alarm_id, self.upstream(upstreams.OPERATE))
         type(self).verb(row, actor=self.viewer, reason=self.body()["reason"])
-        return self.answer(alarm_reading.alarm_of(alarm_id))
+        return self.answer(alarms.alarm_of(alarm_id))
 
 
 class Accept(Decide):
@@ -139,22 +140,22 @@ class KeyList(OfUpstream, ListView):
     )
 
     def rows(self, **_: Any) -> QuerySet[models.KeyPin]:
-        return alarm_reading.pins_of(self.upstream())
+        return trust.pins_of(self.upstream())
 
 
 class KeyDetail(OfUpstream, DetailView):
     get = shown("Show a key of an upstream (staff)", UpstreamKey, scope="manage")
 
     def row(self, pin_id: int, **_: Any) -> models.KeyPin:
-        return alarm_reading.pin_of(self.upstream(), pin_id)
+        return trust.pin_of(self.upstream(), pin_id)
 
     @operation("Trust or refuse a key (staff)", takes=KeyDecision, answers={200: UpstreamKey}, again="409.")
     def post(self, request: Request, host: str, pin_id: int) -> Response:  # noqa: ARG002
         """Its alarm is resolved. Versions that it verified before stay as they are."""
         upstream, wanted = self.upstream(upstreams.OPERATE), self.body()
-        pin = alarm_reading.pin_of(upstream, pin_id)
+        pin = trust.pin_of(upstream, pin_id)
         trust.decide_key(pin, actor=self.viewer, is_trusted=wanted["trusted"], reason=wanted["reason"])
-        return self.answer(alarm_reading.pin_of(upstream, pin_id))
+        return self.answer(trust.pin_of(upstream, pin_id))
 
 
 class UnsignedList(OfUpstream, ListView):
@@ -165,7 +166,7 @@ class UnsignedList(OfUpstream, ListView):
     )
 
     def rows(self, **_: Any) -> QuerySet[models.UnsignedAllowance]:
-        return alarm_reading.allowances_of(self.upstream())
+        return trust.allowances_of(self.upstream())
 
 
 class UnsignedDetail(OfUpstream):
@@ -181,7 +182,7 @@ class UnsignedDetail(OfUpstream):
         upstream, name = self.upstream(upstreams.OPERATE), upstreams.checked_namespace(mirrored_namespace)
         wanted = self.body()
         trust.allow_unsigned(upstream, name, actor=self.viewer, reason=wanted["reason"], allows=wanted["allows"])
-        return self.answer(alarm_reading.allowance_of(upstream, name, wanted["allows"]))
+        return self.answer(trust.allowance_of(upstream, name, wanted["allows"]))
 
 
 class UnsignedWithdraw(OfUpstream):

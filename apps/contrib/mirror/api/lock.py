@@ -12,8 +12,8 @@ from rest_framework.serializers import CharField, ChoiceField, IntegerField, UUI
 from apps.accounts.identity.sign_ins import address_of
 from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import MomentField, Shape
-from apps.contrib.mirror import lock_requests, locking, rows
-from apps.contrib.mirror.rows import RunState
+from apps.contrib.mirror.ahead import lock_requests, locking
+from apps.contrib.mirror.models import LockRun, RunState
 from apps.lib.formats.lock_files import Client, LockFile
 from apps.lib.hcl import texts
 
@@ -65,10 +65,10 @@ class LockJob(Shape):
     created_at = MomentField()
     ended_at = MomentField(allow_null=True)
 
-    def lock_of(self, run: rows.LockRun) -> str | None:
+    def lock_of(self, run: LockRun) -> str | None:
         return run.lock or None
 
-    def problem_of(self, run: rows.LockRun) -> str | None:
+    def problem_of(self, run: LockRun) -> str | None:
         return run.problem or None
 
 

@@ -18,10 +18,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import advisories, policies, policy_exceptions
-from apps.contrib.mirror.models import Upstream, UpstreamVersion
-from apps.contrib.mirror.policies import Change, DryRun
-from apps.contrib.mirror.rows import Effect, PolicyException
+from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
+from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
+from apps.contrib.mirror.policy.rulebook import Change, DryRun
+from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid
 
 
@@ -47,14 +47,14 @@ class PolicyRuleInput(serializers.Serializer[Any]):
 
 
 class PolicyInput(serializers.Serializer[Any]):
-    rules = serializers.ListField(child=PolicyRuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(child=PolicyRuleInput(), max_length=rulebook.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
 class DryRunInput(serializers.Serializer[Any]):
     """What is left out stays as it is."""
 
-    rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=policies.MAX_RULES)
+    rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=rulebook.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
 
 
@@ -149,7 +149,7 @@ class PolicyDetail(DetailView):
     get = shown("Show the policy of an upstream (staff)", Policy, scope="manage")
 
     def row(self, host: str) -> With:
-        return _policy(policies.place(self.viewer, host))
+        return _policy(rulebook.place(self.viewer, host))
 
     @operation(
         "Replace the policy of an upstream (staff)",
@@ -161,8 +161,8 @@ class PolicyDetail(DetailView):
         """All rules in their order. `cooldown_days` stays as it is if it is left out. Applies to lists and downloads
         of the next request.
         """
-        upstream = policies.place(self.viewer, host, changes=True)
-        policies.change(upstream, actor=self.viewer, **self.body())
+        upstream = rulebook.place(self.viewer, host, changes=True)
+        rulebook.change(upstream, actor=self.viewer, **self.body())
         return self.answer(_policy(upstream))
 
 
@@ -178,8 +178,8 @@ class DryRunView(ApiView):
         """Return the known versions that a change would hide or show, with the deciding rule and the date. Changes
         nothing.
         """
-        upstream = policies.place(self.viewer, host)
-        run = policies.dry_run(upstream, now=timezone.now(), **self.body())
+        upstream = rulebook.place(self.viewer, host)
+        run = rulebook.dry_run(upstream, now=timezone.now(), **self.body())
         return self.answer(With(run, by_provider=_by_provider(run)))
 
 
@@ -191,7 +191,7 @@ class ExceptionList(ListView):
     )
 
     def rows(self, host: str) -> QuerySet[PolicyException]:
-        return policy_exceptions.of(policies.place(self.viewer, host))
+        return policy_exceptions.of(rulebook.place(self.viewer, host))
 
     @operation(
         "Let one version through (staff)",
@@ -203,13 +203,13 @@ class ExceptionList(ListView):
         """Whatever the rules say, until `expires_at`. Name a `provider` (`namespace/type`) or a `module`
         (`namespace/name/system`). Trust is not affected.
         """
-        upstream = policies.place(self.viewer, host, changes=True)
+        upstream = rulebook.place(self.viewer, host, changes=True)
         fields = self.body()
         if ("provider" in fields) == ("module" in fields):
             raise Invalid("Found both or neither, expected a provider or a module.", hint="Send one of the two.")
         version: UpstreamVersion | policy_exceptions.ModuleVersion
         if "module" in fields:
-            version = policy_exceptions.module_version_of(upstream, module=fields["module"], version=fields["version"])
+            version = modules.known_version(upstream, module=fields["module"], version=fields["version"])
         else:
             namespace, _, type_ = fields["provider"].partition("/")
             version = policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=fields["version"])
@@ -221,14 +221,14 @@ class ExceptionList(ListView):
 class ExceptionDetail(ApiView):
     @operation("Withdraw an exception (staff)", answers={204: None}, again="404.")
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
-        upstream = policies.place(self.viewer, host, changes=True)
+        upstream = rulebook.place(self.viewer, host, changes=True)
         policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
 def _policy(upstream: Upstream) -> With:
     index = advisories.index()
-    found = policies.rules_of(upstream)
+    found = rulebook.rules_of(upstream)
     return With(upstream, rules=found, advisory_files=index.files, advisory_problems=index.problems)
 
 

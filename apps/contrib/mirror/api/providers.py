@@ -10,9 +10,10 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 from apps.api.frame import base
 from apps.api.frame.base import ApiView, DetailView, operation, shown
 from apps.api.frame.shapes import DigestField, DocsPage, MomentField, PersonField, Shape, With, page
-from apps.contrib.mirror import browsing, docs, models
+from apps.contrib.mirror import models
 from apps.contrib.mirror.api.upstreams import UpstreamFailure
 from apps.contrib.mirror.models import Verdict
+from apps.contrib.mirror.serving import catalogue, docs
 from apps.releases.docs.browsing import index_of
 
 VERDICTS = [one for one in Verdict.values if one]
@@ -84,20 +85,20 @@ class MirroredVersion(Shape):
     protocols = ListField(source="version.protocols", child=CharField())
     failure = UpstreamFailure(allow_null=True)
 
-    def available_of(self, judged: Any) -> bool:
-        return bool(judged.reaches_clients)
+    def available_of(self, decided: Any) -> bool:
+        return bool(decided.reaches_clients)
 
-    def verdict_of(self, judged: Any) -> str | None:
-        return judged.version.verdict or None
+    def verdict_of(self, decided: Any) -> str | None:
+        return decided.version.verdict or None
 
-    def key_of(self, judged: Any) -> str | None:
-        return judged.version.key.fingerprint if judged.version.key else None
+    def key_of(self, decided: Any) -> str | None:
+        return decided.version.key.fingerprint if decided.version.key else None
 
-    def platforms_of(self, judged: Any) -> list[str]:
-        return [f"{os}_{arch}" for os, arch in judged.version.platforms]
+    def platforms_of(self, decided: Any) -> list[str]:
+        return [f"{os}_{arch}" for os, arch in decided.version.platforms]
 
-    def failure_of(self, judged: Any) -> Any:
-        return judged.version.failure or None
+    def failure_of(self, decided: Any) -> Any:
+        return decided.version.failure or None
 
 
 class MirroredVersionDetail(MirroredVersion):
@@ -111,14 +112,14 @@ class MirroredDocs(Shape):
     reason = CharField(allow_null=True, help_text="Why there are none; null if there are.")
 
 
-def _with_newest(found: browsing.Listed) -> With:
+def _with_newest(found: catalogue.Listed) -> With:
     return With(found.provider, newest=found.newest or None, held_back=found.held_back or None, versions=found.versions)
 
 
 class ProviderView(ApiView):
     def provider(self) -> models.UpstreamProvider:
         names = self.kwargs
-        return browsing.provider_for(self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"])
+        return catalogue.provider_for(self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"])
 
 
 class ProviderList(ApiView):
@@ -129,16 +130,16 @@ class ProviderList(ApiView):
         public=True,
     )
     def get(self, request: Request, host: str) -> Response:
-        rows = browsing.providers_of(self.viewer, host, self.text("q"))
+        rows = catalogue.providers_of(self.viewer, host, self.text("q"))
         found, following = base.page_of(request, rows)
-        return self.answer({"providers": [_with_newest(one) for one in browsing.listed(found)], "next": following})
+        return self.answer({"providers": [_with_newest(one) for one in catalogue.listed(found)], "next": following})
 
 
 class ProviderDetail(ProviderView, DetailView):
     get = shown("Show a mirrored provider", MirroredProvider, public=True)
 
     def row(self, **_: Any) -> With:
-        return _with_newest(browsing.listed([self.provider()])[0])
+        return _with_newest(catalogue.listed([self.provider()])[0])
 
 
 class VersionList(ProviderView):
@@ -151,26 +152,26 @@ class VersionList(ProviderView):
     def get(self, request: Request, **_: Any) -> Response:
         """With those that policy holds back, which clients do not see, and those that the registry no longer lists."""
         provider = self.provider()
-        found, following = base.page_of(request, browsing.versions_of(provider))
-        return self.answer({"versions": browsing.judged(provider, found), "next": following})
+        found, following = base.page_of(request, catalogue.versions_of(provider))
+        return self.answer({"versions": catalogue.decided(provider, found), "next": following})
 
 
 class VersionDetail(ProviderView, DetailView):
     get = shown("Show a version of a mirrored provider", MirroredVersionDetail, public=True)
 
     def row(self, **names: Any) -> With:
-        version = browsing.version_for(
+        version = catalogue.version_for(
             self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"], names["version"]
         )
-        decisions = browsing.decisions_by_platform(version)
-        rows = browsing.packages_of(version)
+        decisions = catalogue.decisions_by_platform(version)
+        rows = catalogue.packages_of(version)
         packages = [
             With(one, available=decisions[one.platform].is_visible, rule=decisions[one.platform].rule)
             for one in rows
             if one.platform in decisions
         ]
-        judged = browsing.judged_with(version, decisions[""], rows)
-        return With(judged, packages=packages, weakness=browsing.weakness_of(version))
+        decided = catalogue.decided_with(version, decisions[""], rows)
+        return With(decided, packages=packages, weakness=catalogue.weakness_of(version))
 
 
 class VersionDocs(ProviderView, DetailView):
@@ -178,7 +179,7 @@ class VersionDocs(ProviderView, DetailView):
 
     def row(self, **names: Any) -> dict[str, Any]:
         found = docs.of(
-            browsing.version_for(
+            catalogue.version_for(
                 self.viewer, names["host"], names["mirrored_namespace"], names["mirrored_type"], names["version"]
             )
         )

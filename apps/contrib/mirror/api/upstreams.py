@@ -14,7 +14,8 @@ from apps.accounts.access import operators
 from apps.accounts.models import Visibility
 from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import MomentField, Shape, With, page
-from apps.contrib.mirror import connection_values, models, overview, upstreams
+from apps.contrib.mirror import models
+from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 
 _STAFF_ONLY = "null for those who are not staff."
 # What only `sees_operations` reads.
@@ -59,7 +60,7 @@ class UpstreamFailure(Shape):
 
 class UpstreamHealth(Shape):
     # Of an upstream with its facts.
-    state = ChoiceField(choices=overview.STATES)
+    state = ChoiceField(choices=upstream_facts.STATES)
     failures = IntegerField(help_text="In succession.")
     open_until = MomentField(allow_null=True, help_text="The circuit breaker asks nothing before.")
     succeeded_at = MomentField(allow_null=True)
@@ -107,7 +108,7 @@ class UpstreamView(ApiView):
         """Return the rows as this viewer reads them."""
         if not upstreams.sees_operations(self.viewer):
             return [With(row, **dict.fromkeys(OPERATIONS)) for row in rows]
-        facts = overview.facts_of(rows)
+        facts = upstream_facts.facts_of(rows)
         return [_with_facts(row, facts[row.pk]) for row in rows]
 
     def operated(self) -> None:
@@ -115,7 +116,7 @@ class UpstreamView(ApiView):
         operators.require_everywhere(self.viewer, upstreams.OPERATE)
 
 
-def _with_facts(row: models.Upstream, facts: overview.Facts) -> With:
+def _with_facts(row: models.Upstream, facts: upstream_facts.Facts) -> With:
     told = {name: getattr(facts, name) for name in facts.__slots__}
     whole = With(row, **told)
     return With(

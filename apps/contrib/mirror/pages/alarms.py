@@ -15,10 +15,10 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import alarm_reading, alarms, trust, upstreams
-from apps.contrib.mirror.models import Allows
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import Alarm, AlarmState, Allows
 from apps.contrib.mirror.pages.upstreams import require
-from apps.contrib.mirror.rows import Alarm, AlarmState
+from apps.contrib.mirror.records import alarms, trust
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
@@ -103,7 +103,7 @@ def _viewer(request: HttpRequest, permission: str = upstreams.OPERATE) -> Viewer
 def alarm_list(request: HttpRequest) -> HttpResponse:
     _viewer(request, upstreams.VIEW)
     state = request.GET.get("state", "")
-    page = page_of(alarm_reading.alarms_of(state=state), request, size=PAGE)
+    page = page_of(alarms.alarms_of(state=state), request, size=PAGE)
     context = {"page": page, "alarms": page.object_list, "state": state, "states": AlarmState.choices}
     return render(request, "portal/upstream/alarms.html", context)
 
@@ -113,7 +113,7 @@ def alarm_list(request: HttpRequest) -> HttpResponse:
 def alarm(request: HttpRequest, alarm_id: int) -> HttpResponse:
     """Both sides, and for those who may the decision."""
     viewer = _viewer(request, upstreams.OPERATE if request.method == "POST" else upstreams.VIEW)
-    row = alarm_reading.alarm_of(alarm_id)
+    row = alarms.alarm_of(alarm_id)
     form = DecisionForm(posted(request))
     if form.is_valid():
         is_accepted = form.cleaned_data["decision"] == "accept"
@@ -126,7 +126,7 @@ def alarm(request: HttpRequest, alarm_id: int) -> HttpResponse:
     context = {
         "alarm": row,
         "sides": sides_of(row),
-        "may_accept": alarm_reading.may_accept(row),
+        "may_accept": alarms.may_accept(row),
         "accepting": ACCEPTING.get(row.kind, ""),
         "dismissing": DISMISSING.get(row.kind, "what Larder knew stays, and what was found stays refused."),
         "may_change": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
@@ -139,7 +139,7 @@ def alarm(request: HttpRequest, alarm_id: int) -> HttpResponse:
 def key(request: HttpRequest, host: str, pin_id: int) -> HttpResponse:
     """A key of a registry: trust or refuse it."""
     viewer = _viewer(request, upstreams.OPERATE if request.method == "POST" else upstreams.VIEW)
-    row = alarm_reading.pin_of(upstreams.upstream_for(viewer, host), pin_id)
+    row = trust.pin_of(upstreams.upstream_for(viewer, host), pin_id)
     form = KeyForm(posted(request))
     if form.is_valid():
         is_trusted = form.cleaned_data["decision"] == "trust"
@@ -176,7 +176,7 @@ def unsigned_allow(request: HttpRequest, host: str) -> HttpResponse:
 def unsigned_withdraw(request: HttpRequest, host: str, mirrored_namespace: str) -> HttpResponse:
     viewer = _viewer(request)
     row = upstreams.upstream_for(viewer, host)
-    found = alarm_reading.allowance_of(row, mirrored_namespace, request.GET.get("allows") or Allows.NO_KEY)
+    found = trust.allowance_of(row, mirrored_namespace, request.GET.get("allows") or Allows.NO_KEY)
     form = ReasonForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "reason"):

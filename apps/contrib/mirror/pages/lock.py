@@ -13,8 +13,8 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
-from apps.contrib.mirror import lock_requests, locking
-from apps.contrib.mirror.rows import RunState
+from apps.contrib.mirror.ahead import lock_requests, locking
+from apps.contrib.mirror.models import RunState
 from apps.lib.errors import NotFound, RegistryError
 from apps.lib.formats.lock_files import Client, LockFile
 from apps.lib.hcl import texts

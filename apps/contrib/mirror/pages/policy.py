@@ -17,10 +17,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import advisories, policies, policy_exceptions, upstreams
-from apps.contrib.mirror.models import Upstream, UpstreamVersion
-from apps.contrib.mirror.policy_exceptions import ModuleVersion
-from apps.contrib.mirror.rows import Effect
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import Effect, Upstream, UpstreamVersion
+from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
+from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
+from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid, NotFound
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PlainField, posted, refusals_on, sentence
@@ -97,14 +98,14 @@ class ExceptionForm(forms.Form):
 
 
 Rules = forms.formset_factory(
-    RuleForm, extra=0, can_delete=True, can_order=True, max_num=policies.MAX_RULES, absolute_max=policies.MAX_RULES
+    RuleForm, extra=0, can_delete=True, can_order=True, max_num=rulebook.MAX_RULES, absolute_max=rulebook.MAX_RULES
 )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def policy(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
-    upstream = policies.place(viewer, host, changes=request.method == "POST")
+    upstream = rulebook.place(viewer, host, changes=request.method == "POST")
     data = posted(request)
     if data is not None and "more" in data:
         return _page(request, viewer, upstream, forms=_forms(upstream, _with_one_more(data)))
@@ -120,17 +121,17 @@ def policy(request: HttpRequest, host: str) -> HttpResponse:
         reauthentication.require(request, f"Change the policy of {upstream}")
     with refusals_on(form):
         if "save" in request.POST:
-            policies.change(upstream, actor=viewer, seen=form.cleaned_data["seen"], **wanted)
+            rulebook.change(upstream, actor=viewer, seen=form.cleaned_data["seen"], **wanted)
             messages.success(request, "Policy saved. It applies from the next request.")
             return see_other("upstream-policy", upstream.host)
-        run = policies.dry_run(upstream, now=timezone.now(), **wanted)
+        run = rulebook.dry_run(upstream, now=timezone.now(), **wanted)
     return _page(request, viewer, upstream, forms=(form, rules), run=run, is_refused=run is None)
 
 
 @require_POST
 def allow(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
-    upstream = policies.place(viewer, host, changes=True)
+    upstream = rulebook.place(viewer, host, changes=True)
     form = ExceptionForm(request.POST, prefix="allow")
     if form.is_valid():
         wanted = form.cleaned_data
@@ -152,7 +153,7 @@ def allow(request: HttpRequest, host: str) -> HttpResponse:
 @require_POST
 def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse:
     viewer = session_viewer(request)
-    upstream = policies.place(viewer, host, changes=True)
+    upstream = rulebook.place(viewer, host, changes=True)
     row = policy_exceptions.in_force(upstream, exception_id)
     reauthentication.require(request, f"Withdraw the exception for {row.about}")
     policy_exceptions.withdraw(row, actor=viewer)
@@ -163,7 +164,7 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
 def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersion | ModuleVersion:
     """Raises NotFound and Invalid."""
     if address.count("/") > 1:
-        return policy_exceptions.module_version_of(upstream, module=address, version=version)
+        return modules.known_version(upstream, module=address, version=version)
     namespace, _, type_ = address.partition("/")
     return policy_exceptions.version_of(upstream, namespace=namespace, type=type_, version=version)
 
@@ -171,16 +172,16 @@ def _version_of(upstream: Upstream, address: str, version: str) -> UpstreamVersi
 def _forms(upstream: Upstream, data: QueryDict | None) -> tuple[PolicyForm, Any]:
     """Return the forms with what is saved, or what was typed."""
     initial = [
-        {**policies.as_fields(rule), "platforms": " ".join(rule.platforms), "days": rule.days or None}
-        for rule in policies.rules_of(upstream)
+        {**rulebook.as_fields(rule), "platforms": " ".join(rule.platforms), "days": rule.days or None}
+        for rule in rulebook.rules_of(upstream)
     ]
-    known = {"seen": policies.mark_of(upstream), "cooldown_days": upstream.cooldown_days}
+    known = {"seen": rulebook.mark_of(upstream), "cooldown_days": upstream.cooldown_days}
     return PolicyForm(data, initial=known), Rules(data, initial=initial, prefix="rules")
 
 
 def _with_one_more(data: QueryDict) -> QueryDict:
     count = data.get("rules-TOTAL_FORMS", "")
-    if not (count.isascii() and count.isdecimal()) or int(count) >= policies.MAX_RULES:
+    if not (count.isascii() and count.isdecimal()) or int(count) >= rulebook.MAX_RULES:
         return data
     longer = data.copy()
     longer["rules-TOTAL_FORMS"] = str(int(count) + 1)
@@ -209,7 +210,7 @@ def _page(
         "may_change": viewer.user is not None and viewer.user.has_perm(upstreams.OPERATE),
         "form": form,
         "rules": rules,
-        "saved": policies.rules_of(upstream),
+        "saved": rulebook.rules_of(upstream),
         "exceptions": [(row, row.withdrawn_at is None and row.expires_at > now) for row in rows],
         "allow": ExceptionForm(initial={"days": SUGGESTED_DAYS, **named}, prefix="allow"),
         "advisory_files": index.files,

@@ -14,9 +14,10 @@ from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
-from apps.contrib.mirror import browsing, docs, upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
-from apps.contrib.mirror.policy import Decision
+from apps.contrib.mirror.policy.evaluation import Decision
+from apps.contrib.mirror.serving import catalogue, docs
 from apps.lib import versions
 from apps.lib.errors import NotFound
 from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow
@@ -30,7 +31,7 @@ PAGE = 30
 VERSIONS_PAGE = 50
 
 
-def row_of(found: browsing.Listed) -> ElsewhereRow:
+def row_of(found: catalogue.Listed) -> ElsewhereRow:
     provider = found.provider
     return ElsewhereRow(
         host=found.host,
@@ -44,11 +45,11 @@ def row_of(found: browsing.Listed) -> ElsewhereRow:
 
 def found_for(viewer: Viewer, words: str, limit: int) -> Elsewhere:
     """For the lists of our own providers and the search."""
-    rows = browsing.providers_for(viewer, words)
+    rows = catalogue.providers_for(viewer, words)
     first = list(rows[: limit + 1])
     count = len(first) if len(first) <= limit else rows.count()
     url = reverse("portal:mirror-providers") + (f"?{urlencode({'q': words})}" if words else "")
-    return Elsewhere([row_of(one) for one in browsing.listed(first[:limit])], count, url)
+    return Elsewhere([row_of(one) for one in catalogue.listed(first[:limit])], count, url)
 
 
 @login_not_required
@@ -59,8 +60,8 @@ def provider_list(request: HttpRequest) -> HttpResponse:
     if words:
         throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
     hosts = [row.host for row in upstreams.visible_to(viewer)]
-    page = page_of(browsing.providers_for(viewer, words, host=host if host in hosts else ""), request, size=PAGE)
-    rows = [(row_of(one), one) for one in browsing.listed(page.object_list)]
+    page = page_of(catalogue.providers_for(viewer, words, host=host if host in hosts else ""), request, size=PAGE)
+    rows = [(row_of(one), one) for one in catalogue.listed(page.object_list)]
     context = {"page": page, "rows": rows, "query": words, "host": host, "hosts": hosts}
     return render(request, "portal/upstream/providers.html", context)
 
@@ -70,9 +71,9 @@ def provider_list(request: HttpRequest) -> HttpResponse:
 def provider(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_type: str) -> HttpResponse:
     """The provider with its versions, and with what holds some of them back."""
     viewer = session_viewer(request)
-    row = browsing.provider_for(viewer, host, mirrored_namespace, mirrored_type)
-    page = page_of(browsing.versions_of(row), request, size=VERSIONS_PAGE)
-    newest = browsing.newest_for_clients(row)
+    row = catalogue.provider_for(viewer, host, mirrored_namespace, mirrored_type)
+    page = page_of(catalogue.versions_of(row), request, size=VERSIONS_PAGE)
+    newest = catalogue.newest_for_clients(row)
     usage = ""
     if newest is not None:
         is_exact = versions.parse(newest.version).is_prerelease  # ranges match no pre-release
@@ -82,7 +83,7 @@ def provider(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_
         "provider": row,
         "upstream": row.upstream,
         "page": page,
-        "rows": browsing.judged(row, list(page.object_list)),
+        "rows": catalogue.decided(row, list(page.object_list)),
         "newest": newest,
         "usage": usage,
     }
@@ -94,11 +95,11 @@ def provider(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_
 def version(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_type: str, version: str) -> HttpResponse:
     """Show the version's verification, the rule that allows it or not, and its packages with their digests."""
     viewer = session_viewer(request)
-    row = browsing.version_for(viewer, host, mirrored_namespace, mirrored_type, version)
-    packages, decisions = browsing.packages_of(row), browsing.decisions_by_platform(row)
+    row = catalogue.version_for(viewer, host, mirrored_namespace, mirrored_type, version)
+    packages, decisions = catalogue.packages_of(row), catalogue.decisions_by_platform(row)
     context = _frame(viewer, row, decisions[""], packages)
     context |= {
-        "weakness": browsing.weakness_of(row),
+        "weakness": catalogue.weakness_of(row),
         "packages": [(each, held_back(decisions, each.platform)) for each in packages],
         "platforms": [f"{os}_{arch}" for os, arch in row.platforms],
         "unstored": [each.platform for each in packages if each.blob is None],
@@ -118,9 +119,9 @@ def version_docs(
     """A page of the docs; without `kind` the overview, or why there are none."""
     version_pages.require_own_address(kind)
     viewer = session_viewer(request)
-    row = browsing.version_for(viewer, host, names["mirrored_namespace"], names["mirrored_type"], version)
-    decision = browsing.decisions_by_platform(row)[""]
-    context = _frame(viewer, row, decision, browsing.packages_of(row))
+    row = catalogue.version_for(viewer, host, names["mirrored_namespace"], names["mirrored_type"], version)
+    decision = catalogue.decisions_by_platform(row)[""]
+    context = _frame(viewer, row, decision, catalogue.packages_of(row))
     found = docs.of(row)
     context |= {
         "tab": "docs",
@@ -142,7 +143,7 @@ def _frame(
     viewer: Viewer, row: UpstreamVersion, decision: Decision, packages: Sequence[UpstreamPackage]
 ) -> dict[str, Any]:
     """The context of portal/upstream/base_version.html."""
-    provider, one = row.provider, browsing.judged_with(row, decision, packages)
+    provider, one = row.provider, catalogue.decided_with(row, decision, packages)
     names = (provider.upstream.host, provider.namespace, provider.type, row.version)
     return {
         "version": row,

@@ -14,9 +14,10 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import sync_requests, syncing, upstreams
+from apps.contrib.mirror.ahead import sync_requests, syncing
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import RunState, Schedule, SyncRun
 from apps.contrib.mirror.pages.lock import AREA, CLIENTS, COMMON, PlatformsField
-from apps.contrib.mirror.rows import RunState, Schedule, SyncRun
 from apps.lib.errors import NotFound, existing
 from apps.lib.hcl import texts
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on

@@ -17,8 +17,11 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import alarm_reading, browsing, connection_values, held_back, overview, upstreams
+from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.policy import held_back
+from apps.contrib.mirror.records import alarms, trust
+from apps.contrib.mirror.serving import catalogue
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
@@ -179,16 +182,16 @@ def mirror(request: HttpRequest) -> HttpResponse:
         "hosts": hosts,
         "snippets": snippets_for(hosts),
         "own_host": client_setup.host(),
-        "provider_count": browsing.providers_for(viewer).count(),
+        "provider_count": catalogue.providers_for(viewer).count(),
         "is_plain_http": client_setup.is_plain_http(),
     }
     if upstreams.sees_operations(viewer):
-        facts = overview.facts_of(rows)
+        facts = upstream_facts.facts_of(rows)
         present = {row.host for row in rows}
         context |= {
             "operations": [(row, facts[row.pk]) for row in rows],
             "known": [known for host, known in upstreams.KNOWN.items() if host not in present],
-            "alarms": list(alarm_reading.alarms_of(state="open")[:5]),
+            "alarms": list(alarms.alarms_of(state="open")[:5]),
             "held_back": held_back.lately(),
             "alarm_count": sum(one.open_alarms for one in facts.values()),
             "may_change": _may_change(viewer),
@@ -205,12 +208,12 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     row = upstreams.upstream_for(viewer, host)
     context = {
         "upstream": row,
-        "facts": overview.facts_of([row])[row.pk],
+        "facts": upstream_facts.facts_of([row])[row.pk],
         "authorities": connection_values.authorities_of(row.ca),
         "terms": upstreams.terms_of(row.host),
-        "pins": alarm_reading.pins_of(row)[:200],
-        "allowances": alarm_reading.allowances_of(row),
-        "alarms": alarm_reading.alarms_of(row, state="open")[:20],
+        "pins": trust.pins_of(row)[:200],
+        "allowances": trust.allowances_of(row),
+        "alarms": alarms.alarms_of(row, state="open")[:20],
         "may_change": _may_change(viewer),
         "shown_host": as_written(row.host),
         "now": timezone.now(),
@@ -266,7 +269,7 @@ def upstream_remove(request: HttpRequest, host: str) -> HttpResponse:
     require(viewer)
     row = upstreams.upstream_for(viewer, host)
     if request.method != "POST":
-        context = {"upstream": row, "facts": overview.facts_of([row])[row.pk]}
+        context = {"upstream": row, "facts": upstream_facts.facts_of([row])[row.pk]}
         return render(request, "portal/upstream/remove.html", context)
     reauthentication.require(request, f"Remove the mirror of {row.host}")
     upstreams.remove(row.host, actor=viewer)

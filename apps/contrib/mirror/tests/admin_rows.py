@@ -6,14 +6,18 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.contrib.mirror.models import (
+    Alarm,
     KeyPin,
+    PolicyException,
+    PolicyRule,
+    Schedule,
+    SyncRun,
     UnsignedAllowance,
     Upstream,
     UpstreamPackage,
     UpstreamProvider,
     UpstreamVersion,
 )
-from apps.contrib.mirror.rows import Alarm, PolicyException, PolicyRule, Schedule, SyncRun
 from apps.lib.versions import parse
 from tests.admin.rows import digest_of
 

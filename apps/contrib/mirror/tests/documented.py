@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from apps.contrib.mirror import docs
 from apps.contrib.mirror.models import UpstreamPackage
+from apps.contrib.mirror.serving import docs
 from apps.contrib.mirror.tasks import read_docs
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.jobs.models import Job

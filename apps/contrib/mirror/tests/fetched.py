@@ -6,8 +6,8 @@ from typing import Any
 
 from django.utils import timezone
 
-from apps.contrib.mirror import fetching, working
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.jobs.models import Job
 from apps.jobs.waiting import NotYet, Waiting
 
@@ -16,20 +16,20 @@ PATIENCE = 30.0
 
 def work() -> int:
     """Do what the threads of a worker would with each job that waits; return how many."""
-    found = working.waiting()
+    found = fetch_jobs.waiting()
     for job_id, _ in found:
-        working.run_job(job_id)
+        fetch_jobs.run_job(job_id)
     return len(found)
 
 
 def work_for(asked: Waiting) -> None:
     """Do what this request waits for, and nothing that a worker begins ahead of requests."""
-    for job_id, kind, target in Job.objects.filter(pk__in=[pk for pk, _ in working.waiting()]).values_list(
+    for job_id, kind, target in Job.objects.filter(pk__in=[pk for pk, _ in fetch_jobs.waiting()]).values_list(
         "pk", "kind", "target"
     ):
-        row = working.row_of(kind, target)
+        row = fetch_jobs.row_of(kind, target)
         if target == asked.row and (row is None or type(row) is asked.states_of.model):  # type: ignore[attr-defined]
-            working.run_job(job_id)
+            fetch_jobs.run_job(job_id)
 
 
 def ask(question: Any, *given: Any, by: int | None = None) -> Any:
@@ -49,7 +49,7 @@ def ask(question: Any, *given: Any, by: int | None = None) -> Any:
 
 
 def listed(upstream: Upstream, address: str = "acme/tool") -> UpstreamProvider:
-    return ask(fetching.provider_with_list, upstream, *address.split("/"))
+    return ask(on_demand.provider_with_list, upstream, *address.split("/"))
 
 
 def version(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
@@ -60,7 +60,7 @@ def version(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool
 
 
 def recorded(upstream: Upstream, number: str = "1.0.0", address: str = "acme/tool") -> UpstreamVersion:
-    return ask(fetching.version_with_record, version(upstream, number, address))
+    return ask(on_demand.version_with_record, version(upstream, number, address))
 
 
 def package(
@@ -79,7 +79,7 @@ def stored(
     address: str = "acme/tool",
     by: int | None = None,
 ) -> UpstreamPackage:
-    return ask(fetching.package_with_bytes, package(upstream, number, platform, address), by=by)
+    return ask(on_demand.package_with_bytes, package(upstream, number, platform, address), by=by)
 
 
 def reread(row: Any) -> Any:

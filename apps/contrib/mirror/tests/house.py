@@ -8,14 +8,14 @@ import pytest
 
 from apps.accounts.identity import sealing
 from apps.accounts.models import Namespace, User
-from apps.contrib.mirror import breaker, requesting, upstreams
+from apps.contrib.mirror.ahead.sync_requests import Request
+from apps.contrib.mirror.asking import breaker, requesting, upstreams
 from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.sync_requests import Request
 from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.house.scans.filled import DOCS_PAGE, OLD, SEMVER, ZIP
 
 _SYNC = "'" + json.dumps(Request(("hashicorp/random",), "", "", ()).as_json()) + "'"
-IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/test_lock_api.py"}
+IDEMPOTENT_NOTHING_TO_DO = {"post_lock": "apps/contrib/mirror/tests/api/test_lock_api.py"}
 LARGE = dict.fromkeys((UpstreamVersion, UpstreamPackage))
 FEW = dict.fromkeys((Upstream, UpstreamProvider, KeyPin))
 ON_CALL = {

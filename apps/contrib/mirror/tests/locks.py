@@ -9,7 +9,7 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.contrib.mirror import lock_requests, locking, runs
+from apps.contrib.mirror.ahead import lock_requests, locking, run_threads
 from apps.contrib.mirror.tests.fetched import work
 from apps.jobs.models import Job
 from tests.builders.misbehaving import HOST, Registry
@@ -78,8 +78,8 @@ def complete(
 
 def finish(monkeypatch: pytest.MonkeyPatch) -> None:
     """Be a worker with threads: what the run waits for is fetched meanwhile."""
-    monkeypatch.setattr("apps.contrib.mirror.locking.time.sleep", lambda _: work())
-    runs.run_here(Job.objects.filter(kind=locking.JOB).latest("pk").pk)
+    monkeypatch.setattr("apps.contrib.mirror.ahead.locking.time.sleep", lambda _: work())
+    run_threads.run_here(Job.objects.filter(kind=locking.JOB).latest("pk").pk)
 
 
 def entry(name: str, address: str, constraint: str = "") -> str:

@@ -8,10 +8,14 @@ from django.contrib.auth.models import Group
 from django.utils import timezone
 
 from apps.blobs.models import Blob
-from apps.contrib.mirror import docs, stored_sums
+from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
     KeyPin,
     KeyState,
+    PackageDocs,
+    PackageDocsPage,
     UnsignedAllowance,
     Upstream,
     UpstreamPackage,
@@ -19,7 +23,7 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, PackageDocs, PackageDocsPage
+from apps.contrib.mirror.serving import docs
 from apps.lib import versions
 from apps.releases.docs import layouts, rendering
 from tests.builders import docs as builder

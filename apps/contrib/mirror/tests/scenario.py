@@ -7,9 +7,8 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs import capabilities
-from apps.contrib.mirror import upstreams
-from apps.contrib.mirror.models import KeyState, UnsignedAllowance, Verdict
-from apps.contrib.mirror.rows import AlarmKind
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import AlarmKind, KeyState, UnsignedAllowance, Verdict
 from apps.contrib.mirror.tests import mirrored, scenario_locks, scenario_policy, shelf
 
 NAMES = {"mirrored_namespace": "cooks", "mirrored_type": "spice"}

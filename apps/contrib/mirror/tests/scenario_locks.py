@@ -7,8 +7,7 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.models import Visibility
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import LockRun, RunState, Schedule, SyncRun
+from apps.contrib.mirror.models import LockRun, RunState, Schedule, SyncRun, Upstream
 from apps.contrib.mirror.tests import mirrored
 
 HOST = "locks.registry.example"

@@ -7,9 +7,10 @@ from typing import Any
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import policies, policy_exceptions, upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import UpstreamProvider, UpstreamVersion
-from apps.contrib.mirror.policy_exceptions import ModuleVersion
+from apps.contrib.mirror.policy import policy_exceptions, rulebook
+from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
 from apps.lib import versions
 
 NOWHERE: dict[str, Any] = {"exception_id": 0}
@@ -30,7 +31,7 @@ def shelve(operator, hostile):
         *RULES,
         {"pattern": "*/random", "effect": "signed_only", "platforms": ["linux_amd64"], "reason": hostile},
     ]
-    policies.change(upstream, rules=rules, actor=Viewer(operator))
+    rulebook.change(upstream, rules=rules, actor=Viewer(operator))
     until = timezone.now() + timedelta(days=7)
     module = ModuleVersion(upstream, "terraform-aws-modules/vpc/aws", "5.1.0")
     for one in (version, module):

@@ -11,6 +11,9 @@ from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
     KeyPin,
     KeyState,
     Upstream,
@@ -19,7 +22,6 @@ from apps.contrib.mirror.models import (
     UpstreamVersion,
     Verdict,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState
 from apps.lib import versions
 from tests.cast import BLOBS
 

@@ -12,15 +12,18 @@ from apps.accounts.access import staff_roles
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    AlarmState,
     KeyPin,
     KeyState,
+    PolicyException,
     UnsignedAllowance,
     Upstream,
     UpstreamPackage,
     UpstreamProvider,
     UpstreamVersion,
 )
-from apps.contrib.mirror.rows import Alarm, AlarmKind, AlarmState, PolicyException
 from apps.contrib.mirror.tests.shelf import FINGERPRINT, HOST, add_package, add_upstream, add_version
 from apps.jobs.models import Job
 from tests.admin.lists import ask, list_of, page_of, run

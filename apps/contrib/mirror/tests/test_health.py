@@ -11,10 +11,10 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import advisories, health
-from apps.contrib.mirror.models import Upstream, UpstreamProvider
-from apps.contrib.mirror.rows import AlarmState
-from apps.contrib.mirror.tests.policy import osv
+from apps.contrib.mirror import health
+from apps.contrib.mirror.models import AlarmState, Upstream, UpstreamProvider
+from apps.contrib.mirror.policy import advisories
+from apps.contrib.mirror.tests.policy_rows import osv
 from apps.contrib.mirror.tests.shelf import FAILURE, HOST, HOUR, add_package, add_upstream, add_version, alarm_of, down
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job

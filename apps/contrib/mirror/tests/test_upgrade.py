@@ -10,10 +10,9 @@ from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror import alarms
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import KeyPin, KeyState, UpstreamVersion, Verdict
-from apps.contrib.mirror.rows import Alarm
+from apps.contrib.mirror.models import Alarm, KeyPin, KeyState, UpstreamVersion, Verdict
+from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests import fetched
 from apps.lib import versions
 from tests.builders.keys import signing_key

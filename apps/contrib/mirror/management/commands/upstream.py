@@ -8,8 +8,8 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY
-from apps.contrib.mirror import runs, sync_requests, syncing
-from apps.contrib.mirror.rows import RunState, SyncRun
+from apps.contrib.mirror.ahead import run_threads, sync_requests, syncing
+from apps.contrib.mirror.models import RunState, SyncRun
 from apps.jobs.models import Job
 from apps.lib.amounts import amount_text
 from apps.lib.errors import RegistryError
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         """Do the job here unless a worker has it already, and wait for the end."""
         job = Job.objects.filter(kind=syncing.JOB, target=run.pk).order_by("-pk").first()
         if job is not None:
-            runs.run_here(job.pk)
+            run_threads.run_here(job.pk)
         shown = -1
         while True:
             run.refresh_from_db()

@@ -10,9 +10,16 @@ from django.utils import timezone
 
 from apps.accounts.models import Scope, User
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import upstreams
-from apps.contrib.mirror.models import KeyPin, Upstream, UpstreamPackage, UpstreamProvider
-from apps.contrib.mirror.rows import Alarm, AlarmKind, PolicyException
+from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.models import (
+    Alarm,
+    AlarmKind,
+    KeyPin,
+    PolicyException,
+    Upstream,
+    UpstreamPackage,
+    UpstreamProvider,
+)
 from apps.contrib.mirror.tests import mirrored
 from apps.lib.net.addresses import ANYWHERE
 from tests.builders.tls import Authority

@@ -5,9 +5,8 @@ import re
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror import docs
-from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.rows import PackageDocs, PackageDocsPage
+from apps.contrib.mirror.models import PackageDocs, PackageDocsPage, Upstream
+from apps.contrib.mirror.serving import docs
 from apps.contrib.mirror.tests import documented
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
 from apps.jobs.models import Job

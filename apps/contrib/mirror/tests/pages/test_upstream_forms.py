@@ -1,7 +1,7 @@
 """The forms of staff: enable, change and remove a registry."""
 
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror import upstreams
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.tests import mirrored
 from tests.pages import shown, text_of
