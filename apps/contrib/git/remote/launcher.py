@@ -8,7 +8,7 @@ import resource
 import signal
 from typing import Any
 
-from apps.contrib.git.remote import landlock
+from apps.lib.sandbox import landlock
 from apps.lib.sandbox.powers import die_with_parent, drop_privileges, lower
 
 # What git, ssh, curl and the C library read. Not all of /etc and /var: Larder's own settings may be there.
