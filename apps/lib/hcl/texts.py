@@ -1,5 +1,6 @@
-"""Texts that people send, such as lock files, as the request that sends them reads them: they are bounded, and the
-first fault refuses them with its line.
+"""Texts that people send, such as lock files: they are bounded, and the first fault refuses them with its line.
+
+A request reads only short ones itself: see `formats/lock_texts.py`.
 """
 
 import re

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import Any
 
 from apps.lib.sandbox.frames import OUT_OF_MEMORY, answer
-from apps.lib.sandbox.powers import Limits, confine, die_with_parent
+from apps.lib.sandbox.powers import Limits, Powers, confine, die_with_parent
 
 PROGRAMS: dict[str, Any] = {}  # prepared, by their names
 _STDIN = 0
@@ -36,7 +36,8 @@ def main(orders: dict[str, Any], request_descriptor: int) -> None:
         file.seek(0)
         request: dict[str, Any] = json.load(file)
     try:
-        confine(Limits(**orders["limits"]))
+        limits = Limits(**orders["limits"])
+        confine(Powers(limits.seconds + 1, limits.memory_bytes))
         answer(_outcome(program.main, request))
     except MemoryError:
         # No document: the traceback still refers to what filled the memory, so there is no room to write one.

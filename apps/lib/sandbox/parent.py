@@ -1,4 +1,4 @@
-"""Runs a program of this project in a child process that can only read its input and answer (D17).
+"""Run a program of this project in a child process that can only read its input and answer (D17).
 
 Children are forks of a server that has imported the program (`starter`, `fork_server`).
 
@@ -31,7 +31,7 @@ from apps.lib.sandbox.frames import DOCUMENT, HEADER_BYTES, MAX_OUTPUT_BYTES, OU
 from apps.lib.sandbox.powers import Limits
 from apps.lib.sandbox.starter import Child
 
-__all__ = ["CheckBroken", "Limits", "TooExpensive", "run", "stream"]
+__all__ = ["CheckBroken", "Limits", "Patience", "TooExpensive", "run", "stream"]
 
 _STEP = 64 * 1024
 _GRACE = 3.0  # seconds beyond the child's own clock, which can say why it stopped
@@ -47,6 +47,25 @@ class CheckBroken(Exception):
 
 class TooExpensive(Exception):
     """The child had to be stopped for its costs; `str()` names them."""
+
+
+class Patience:
+    """The seconds of waiting for a child that are left. What the caller does meanwhile does not count."""
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = self.left = seconds
+
+    def select(self, selector: selectors.BaseSelector) -> list[tuple[selectors.SelectorKey, int]]:
+        """Return what there is to read, as soon as there is something. Raises `failure`."""
+        began = time.monotonic()
+        ready = selector.select(max(0.0, self.left))
+        self.left -= time.monotonic() - began
+        if not ready or self.left <= 0:
+            raise self.failure()
+        return ready
+
+    def failure(self) -> Exception:
+        return TimeoutError()
 
 
 def run(
@@ -93,7 +112,7 @@ def stream(
     limits = limits or Limits()
     if stdin is not None and stdin.writable():
         stdin.flush()  # the child sees the file, not our buffer
-    patience = _Patience(limits.seconds * _BUSY + _GRACE)
+    patience = Patience(limits.seconds * _BUSY + _GRACE)
     try:
         child = starter.start(program, request, stdin, limits, site_packages=site_packages)
     except OSError as error:
@@ -112,22 +131,7 @@ def stream(
     return _read(document)
 
 
-class _Patience:
-    """The seconds of waiting that are left."""
-
-    def __init__(self, seconds: float) -> None:
-        self.left = seconds
-
-    def wait_for(self, selector: selectors.BaseSelector) -> None:
-        """Returns as soon as there is something to read. Raises TimeoutError."""
-        started = time.monotonic()
-        ready = selector.select(max(0.0, self.left))
-        self.left -= time.monotonic() - started
-        if not ready:
-            raise TimeoutError
-
-
-def _output(child: Child, patience: _Patience, limits: Limits) -> Generator[bytes, None, bytes]:
+def _output(child: Child, patience: Patience, limits: Limits) -> Generator[bytes, None, bytes]:
     """Yields the output frames and returns the document; empty where the child ended without one."""
     document = b""
     for kind, payload in _frames(child, patience, limits):
@@ -140,7 +144,7 @@ def _output(child: Child, patience: _Patience, limits: Limits) -> Generator[byte
     return document
 
 
-def _frames(child: Child, patience: _Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
+def _frames(child: Child, patience: Patience, limits: Limits) -> Iterator[tuple[bytes, bytes]]:
     most = {OUTPUT: MAX_OUTPUT_BYTES, DOCUMENT: limits.document_bytes}
     pending = bytearray()
     for chunk in _chunks(child, patience):
@@ -157,11 +161,11 @@ def _frames(child: Child, patience: _Patience, limits: Limits) -> Iterator[tuple
     # A child that was stopped may leave half a frame; its exit code says more than that.
 
 
-def _chunks(child: Child, patience: _Patience) -> Iterator[bytes]:
+def _chunks(child: Child, patience: Patience) -> Iterator[bytes]:
     with selectors.DefaultSelector() as selector:
         selector.register(child.stdout, selectors.EVENT_READ)
         while True:
-            patience.wait_for(selector)
+            patience.select(selector)
             chunk = os.read(child.stdout, _STEP)
             if not chunk:
                 return

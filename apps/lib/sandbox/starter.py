@@ -10,25 +10,18 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import sysconfig
 import tempfile
 import threading
 import weakref
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from apps.lib.process import niceness
+from apps.lib.sandbox import interpreters
 from apps.lib.sandbox.fork_server import LENGTH_BYTES, STATUS_BYTES
 from apps.lib.sandbox.powers import Limits
 
-_ROOT = Path(__file__).resolve().parents[3]
-# -I: no variable and no folder of the caller reaches the server; -S: no site-packages. So the root is put on its path.
-_START = (
-    "import json, sys; orders = json.loads(sys.argv[1]); sys.path.insert(0, orders['root']); "
-    "from apps.lib.sandbox.fork_server import main; main(orders)"
-)
 _END_SECONDS = 10.0
 _LEAVING_SECONDS = 0.5
 
@@ -66,18 +59,14 @@ class _Server:
         self.control, theirs = socket.socketpair()
         _sockets.add(self.control)
         with theirs:
-            orders = {"root": str(_ROOT), "control": theirs.fileno()}
             try:
-                self.process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
-                    [sys.executable, "-I", "-S", "-c", _START, json.dumps(orders)],
-                    stdin=subprocess.DEVNULL,
-                    stdout=subprocess.DEVNULL,
-                    stderr=subprocess.DEVNULL,
-                    env={},  # the worker's environment holds keys
-                    cwd="/",
-                    close_fds=True,
-                    pass_fds=[theirs.fileno()],
-                    process_group=0,  # Ctrl-C at a terminal ends the worker, which may finish this check first
+                self.process = interpreters.started(
+                    "apps.lib.sandbox.fork_server",
+                    {"control": theirs.fileno()},
+                    environment={},
+                    folder="/",
+                    files=subprocess.DEVNULL,
+                    inherited=[theirs.fileno()],
                 )
             except BaseException:
                 self.control.close()

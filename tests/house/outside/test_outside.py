@@ -120,7 +120,8 @@ def calls() -> Calls:
 @cache
 def roots() -> frozenset[str]:
     """What a request begins with: the edges, the admin, all views, and what settings, wiring.py and doors name."""
-    found, names = set(calls().of_modules({*ROOMS, *_views(get_resolver())})), calls().names
+    lists = {name for one in rooms() for name in (*one.root_urls, *one.api_urls, *one.portal_urls)}
+    found, names = set(calls().of_modules({*ROOMS, *_views(get_resolver()), *lists})), calls().names
     found |= {name for name in calls().edges if ".admin." in f"{names.module_of(name)}."}
     found |= calls().of_modules({"registry_site.wiring"}) & names.functions
     found |= {

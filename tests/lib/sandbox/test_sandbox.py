@@ -2,6 +2,7 @@
 
 import os
 import resource
+import subprocess
 import sys
 import tempfile
 import time
@@ -10,15 +11,17 @@ from typing import Any
 import pytest
 
 from apps.lib.process import niceness
+from apps.lib.sandbox import landlock, starter
 from apps.lib.sandbox import parent as confined
-from apps.lib.sandbox import starter
 from tests.lib.sandbox.processes import children
+from tests.programs import CHECKOUT
 from tests.rows import for_each_row
 
 PROGRAM = "tests.lib.sandbox.programs"
 MIB = 1 << 20
 
 linux = pytest.mark.needs("linux")  # the kernel's own means
+landlocked = pytest.mark.skipif(landlock.version() < 6, reason="the Landlock of this kernel knows no ports and signals")
 
 
 def test_it_answers_from_another_process_and_sees_only_what_it_is_handed(run, monkeypatch):
@@ -85,6 +88,46 @@ def test_the_position_of_the_file_does_not_matter_and_stays():
 )
 def test_nothing_can_be_opened(run, code: str):
     assert run("attempt", code=code)["failed"] in ("OSError", "ModuleNotFoundError", "ImportError")
+
+
+@landlocked
+@for_each_row(
+    "code",
+    [
+        "os.unlink('{folder}/file')",
+        "os.rename('{folder}/file', '{folder}/other')",
+        "os.truncate('{folder}/file', 0)",
+        "os.mkdir('{folder}/other')",
+        "os.symlink('/etc', '{folder}/other')",
+        "os.execv('/bin/true', ['true'])",
+        "os.kill(os.getppid(), 0)",
+    ],
+)
+def test_nothing_can_be_changed_executed_or_killed_without_opening_it(run, tmp_path, code: str):
+    (tmp_path / "file").write_text("kept")
+
+    assert run("attempt", code=code.format(folder=tmp_path)) == {"failed": "PermissionError"}
+
+    assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("file", "kept")]
+
+
+ALONE = """
+import socket, sys
+sys.path.insert(0, sys.argv[1])
+from apps.lib.sandbox.powers import Powers, confine
+confine(Powers(9, 1 << 30, descriptors=64))
+"""
+
+
+@landlocked
+@for_each_row(
+    "code", ["open('/etc/passwd')", "open(sys.argv[1] + '/manage.py')", "socket.create_connection(('127.0.0.1', 9), 5)"]
+)
+def test_files_and_connections_are_refused_even_where_descriptors_are_left(code: str):
+    """Root, as which some containers run, may raise its own limit of them."""
+    ended = subprocess.run([sys.executable, "-c", ALONE + code, CHECKOUT], capture_output=True, text=True, check=False)
+
+    assert (ended.returncode, ended.stderr.splitlines()[-1][:15]) == (1, "PermissionError")
 
 
 @linux

@@ -1,30 +1,50 @@
 """Run git or ssh as a child that can do little: its files, ports, memory, time and output are limited (`launcher`)."""
 
-import json
 import os
 import selectors
 import shutil
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from apps.contrib.git.remote.access import GitFailed
 from apps.lib.process import niceness, outside
+from apps.lib.sandbox import interpreters
+from apps.lib.sandbox.parent import Patience
+from apps.lib.sandbox.powers import Powers
 
-_ROOT = Path(__file__).resolve().parents[4]
-# -I: no variable and no folder of the caller is used; -S: no site-packages. So the root is put on its path.
-_START = (
-    "import json, sys; orders = json.loads(sys.argv[1]); sys.path.insert(0, orders['root']); "
-    "from apps.contrib.git.remote.launcher import main; main(orders)"
+# What git, ssh, curl and the C library read. Not all of /etc and /var: Larder's own settings may be there.
+_READABLE = (
+    "/usr",
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib64",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/crypto-policies",
+    "/etc/gnutls",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl",
+    "/dev/urandom",
 )
 _STEP = 64 * 1024
 _MAX_ERROR_BYTES = 64 * 1024
 _MEMORY_BYTES = 2 * 1024 * 1024 * 1024
+_MAX_DESCRIPTORS = 256
 _END_SECONDS = 10.0
 _SYSTEM_FOLDERS = "/usr/local/bin:/usr/bin:/bin"
 
@@ -33,20 +53,8 @@ Process = subprocess.Popen[bytes]
 Output = Generator[bytes, None, "Ended"]
 
 
-class Clock:
-    """The seconds of waiting for servers and children that are left. What the caller does meanwhile does not count."""
-
-    def __init__(self, seconds: float) -> None:
-        self.seconds = self.left = seconds
-
-    def select(self, selector: selectors.BaseSelector) -> list[tuple[selectors.SelectorKey, int]]:
-        """Wait until there is something to read. Raises GitFailed."""
-        began = time.monotonic()
-        ready = selector.select(max(0.0, self.left))
-        self.left -= time.monotonic() - began
-        if not ready or self.left <= 0:
-            raise self.failure()
-        return ready
+class Clock(Patience):
+    """The seconds of waiting for servers and children that are left. It raises GitFailed."""
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -109,18 +117,17 @@ def started(command: Command, clock: Clock) -> Iterator[Process]:
     name, *arguments = command.words
     path = program(name)
     prefix = str(Path(path).resolve().parent.parent)
-    orders = {
-        "root": str(_ROOT),
-        "parent": os.getpid(),
-        "words": [path, *arguments],
-        "readable": [] if prefix == "/" else [prefix],
-        "writable": [str(command.folder)],
-        "port": command.port,
-        "memory_bytes": _MEMORY_BYTES,
-        "cpu_seconds": max(1, int(clock.left)),
-        "file_bytes": command.file_bytes,
-        "niceness": niceness.wanted.get(),
-    }
+    powers = Powers(
+        seconds=max(1, int(clock.left)),
+        memory_bytes=_MEMORY_BYTES,
+        descriptors=_MAX_DESCRIPTORS,
+        file_bytes=command.file_bytes,
+        may_fork=True,
+        readable=[*_READABLE, *([] if prefix == "/" else [prefix])],
+        writable=["/dev/null", str(command.folder)],
+        port=command.port,
+    )
+    orders = {"words": [path, *arguments], "powers": asdict(powers), "niceness": niceness.wanted.get()}
     environment = {
         "PATH": f"{Path(path).parent}:{_SYSTEM_FOLDERS}",
         "HOME": str(command.folder),
@@ -128,15 +135,12 @@ def started(command: Command, clock: Clock) -> Iterator[Process]:
         "LC_ALL": "C",
         **command.environment,
     }
-    process = subprocess.Popen(  # noqa: S603  # our own interpreter and code
-        [sys.executable, "-I", "-S", "-c", _START, json.dumps(orders)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment,
-        cwd=command.folder,
-        close_fds=True,
-        process_group=0,  # killed as one
+    process = interpreters.started(
+        "apps.contrib.git.remote.launcher",
+        orders,
+        environment=environment,
+        folder=str(command.folder),
+        files=subprocess.PIPE,
     )
     try:
         if process.stdin is not None and command.stdin is not None:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from apps.lib.errors import Invalid
-from apps.lib.formats import lock_files
-from apps.lib.formats.lock_files import Client, LockFile, written
+from apps.lib.formats import lock_files, lock_texts
+from apps.lib.formats.lock_files import LockFile, written
 from apps.lib.mirrored import HostedProvider
 from apps.lib.provider_constraints import Constraints
 
@@ -60,12 +60,8 @@ def read(*, lock: str = "", required_providers: str = "", platforms: Collection[
             "There is neither a lock file nor a required_providers block.",
             hint="Send lock, required_providers, or both.",
         )
-    locks = lock_files.parse_lock(lock) if lock.strip() else LockFile()
-    used = lock_files.client_of(lock) or (Client(client) if client else Client.TOFU)
-    locks = LockFile(used, locks.providers)
-    if required_providers.strip():
-        required = lock_files.parse_required(required_providers, default_host=used.default_host)
-    else:
+    locks, required = lock_texts.read(lock=lock, required_providers=required_providers, client=client)
+    if not required_providers.strip():
         required = {provider: locked.constraints for provider, locked in locks.providers.items()}
     if not required:
         raise Invalid("The lock file has no provider.", hint="Send the required_providers block with it.")

@@ -14,7 +14,7 @@ from django.conf import settings
 from apps.contrib.mirror.ahead.lock_requests import checked_platforms
 from apps.contrib.mirror.models import Upstream, UpstreamProvider
 from apps.lib.errors import Invalid
-from apps.lib.formats import lock_files
+from apps.lib.formats import lock_files, lock_texts
 from apps.lib.formats.lock_files import Client, LockFile
 from apps.lib.net import hostnames
 from apps.lib.provider_constraints import Constraints
@@ -127,17 +127,13 @@ def read(
         Pattern.parse(text)
     if not found and not lock.strip() and not required_providers.strip():
         raise Invalid("Nothing is named to sync.", hint="Name patterns, a lock file or a required_providers block.")
-    used = lock_files.client_of(lock) or (Client(client) if client else Client.TOFU)
-    if lock.strip():
-        lock_files.parse_lock(lock)
-    if required_providers.strip():
-        lock_files.parse_required(required_providers, default_host=used.default_host)
+    locks, _ = lock_texts.read(lock=lock, required_providers=required_providers, client=client)
     return Request(
         patterns=found,
         lock=lock if lock.strip() else "",
         required_providers=required_providers if required_providers.strip() else "",
         platforms=checked_platforms(platforms),
-        client=used,
+        client=locks.client,
         is_pinned=is_pinned,
         is_confirmed=is_confirmed,
     )

@@ -8,6 +8,7 @@ import pytest
 from apps.contrib.git.remote import checkouts, children, refs
 from apps.contrib.git.remote.access import Limits
 from apps.contrib.git.tests.remote.asking import access_to, remote_of
+from apps.lib.sandbox import parent
 from tests.builders.git_servers import submodule
 
 pytestmark = pytest.mark.needs("git")
@@ -32,7 +33,8 @@ def later(monkeypatch):
     """`later(left=1)`: so many of the SECONDS are left, without waiting for the others."""
     passed: list[float] = []
     now = time.monotonic
-    monkeypatch.setattr(children, "time", SimpleNamespace(monotonic=lambda: now() + sum(passed)))
+    for module in (children, parent):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: now() + sum(passed)))
 
     def pass_by(*, left):
         passed.append(SECONDS - left)

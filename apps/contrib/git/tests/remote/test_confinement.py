@@ -10,9 +10,10 @@ import time
 
 import pytest
 
-from apps.contrib.git.remote import children, folders, landlock
+from apps.contrib.git.remote import children, folders
 from apps.contrib.git.remote.access import GitFailed
 from apps.lib.process import niceness
+from apps.lib.sandbox import landlock
 from tests.lib.sandbox.processes import commands, wait_for
 from tests.postgres import free_port
 from tests.programs import CHECKOUT
