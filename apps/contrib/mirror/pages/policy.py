@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.contrib.mirror import advisories, policies, policy_exceptions, upstreams
+from apps.contrib.mirror import advisories, consequences, policies, policy_exceptions, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamVersion
 from apps.contrib.mirror.policy_exceptions import ModuleVersion
 from apps.contrib.mirror.rows import Effect
@@ -115,7 +115,7 @@ def policy(request: HttpRequest, host: str) -> HttpResponse:
         "rules": [one.fields_of_rule() for one in rules.ordered_forms],
         "cooldown_days": form.cleaned_data["cooldown_days"],
     }
-    run = None
+    run = effects = None
     if "save" in request.POST:
         reauthentication.require(request, f"Change the policy of {upstream}")
     with refusals_on(form):
@@ -124,7 +124,8 @@ def policy(request: HttpRequest, host: str) -> HttpResponse:
             messages.success(request, "Policy saved. It applies from the next request.")
             return see_other("upstream-policy", upstream.host)
         run = policies.dry_run(upstream, now=timezone.now(), **wanted)
-    return _page(request, viewer, upstream, forms=(form, rules), run=run, is_refused=run is None)
+        effects = consequences.of_policy(upstream, run)
+    return _page(request, viewer, upstream, forms=(form, rules), run=run, effects=effects, is_refused=run is None)
 
 
 @require_POST

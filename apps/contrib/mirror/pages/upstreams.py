@@ -17,7 +17,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror import alarm_reading, browsing, connection_values, held_back, overview, upstreams
+from apps.contrib.mirror import alarm_reading, browsing, connection_values, consequences, held_back, overview, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
@@ -266,7 +266,7 @@ def upstream_remove(request: HttpRequest, host: str) -> HttpResponse:
     require(viewer)
     row = upstreams.upstream_for(viewer, host)
     if request.method != "POST":
-        context = {"upstream": row, "facts": overview.facts_of([row])[row.pk]}
+        context = {"upstream": row, "facts": overview.facts_of([row])[row.pk], "effects": consequences.of_removal(row)}
         return render(request, "portal/upstream/remove.html", context)
     reauthentication.require(request, f"Remove the mirror of {row.host}")
     upstreams.remove(row.host, actor=viewer)
