@@ -109,6 +109,8 @@ class Room(AppConfig):
     # What follows a publication, and goes with a purge, in the transaction of each.
     after_publication: Names = ()
     purges: Names = ()
+    # Who else is hit by an act on releases, before it is done: `releases.lifecycle.impact.Contributor`.
+    consequences: Names = ()
     # Bytes that count to a namespace, beside those of its versions.
     stored_bytes: Names = ()
     # How a kind of release refreshes its search document.

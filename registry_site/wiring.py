@@ -19,7 +19,7 @@ from apps.http.errors import log_exception
 from apps.jobs import queue, queues, targets, turns
 from apps.jobs.models import Job
 from apps.releases.catalogue import indexing
-from apps.releases.lifecycle import purging
+from apps.releases.lifecycle import impact, purging
 from apps.releases.publishing import pipeline, quotas
 from registry_site.startup import first_run
 
@@ -41,6 +41,7 @@ def connect() -> None:
     connections.secrets = room.all_of("known_secrets")
     gc.reference_checks = room.all_of("manifest_references")
     purging.droppers = room.all_of("purges")
+    impact.contributors = room.all_of("consequences")
     quotas.kept_elsewhere = room.all_of("stored_bytes")
     pipeline.afterwards = room.all_of("after_publication")
     indexing.refreshers = dict(room.by_key("search_refreshers"))

@@ -15,11 +15,16 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 from apps.accounts.access import gate
 from apps.accounts.models import Role
 from apps.api.frame.base import SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, page
+from apps.api.frame.shapes import Consequences, MomentField, Shape, page
 from apps.lib.errors import Invalid
-from apps.providers.signatures.keys import key_of, keys_of
+from apps.modules.dependents.impact import of_releases
+from apps.providers.signatures.keys import key_of, keys_of, signed_by
+from apps.releases.lifecycle.impact import Act
 from apps.signing import keys
 from apps.signing.models import Custody, SigningKey, State
+
+# Of a dry run: the versions whose users are looked up.
+MAX_WEIGHED = 500
 
 
 class KeyInput(serializers.Serializer[Any]):
@@ -109,21 +114,35 @@ class End(ApiView):
     """`{"reason": "…"}`; 200 with the key afterwards."""
 
     verb: Callable[..., None]
+    weighed: Act
 
-    @operation("End a key", takes=EndInput, answers={200: Key}, again="409.")
+    @operation(
+        "End a key",
+        takes=EndInput,
+        answers={200: (Key, Consequences)},
+        query={"dry_run": "1: answer who is hit, and do nothing. Reads no body."},
+        again="409.",
+    )
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
+        if self.is_dry_run():
+            signed = signed_by(key_of(target, fingerprint)).select_related("release__namespace")
+            releases = [one.release for one in signed[:MAX_WEIGHED]]
+            found = of_releases(self.viewer, releases, self.weighed, role=Role.OWNER)
+            return self.answer(found, shape=Consequences)
         reason = self.body()["reason"]
         type(self).verb(key=key_of(target, fingerprint), actor=self.viewer, reason=reason)
-        return self.answer(key_of(target, fingerprint))
+        return self.answer(key_of(target, fingerprint), shape=Key)
 
 
 class Retire(End):
     verb = staticmethod(keys.retire)
+    weighed = Act.RETIRE_KEY
 
 
 class Revoke(End):
     verb = staticmethod(keys.revoke)
+    weighed = Act.REVOKE_KEY
 
 
 _KEYS = "namespaces/<segment:namespace>/keys"

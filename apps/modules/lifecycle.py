@@ -2,11 +2,9 @@
 
 from django.db.models import Q
 
-from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import package_manifest, publishing
 from apps.modules.catalogue import entries, reading
-from apps.modules.dependents import impact
 from apps.modules.models import Module, ModuleVersion
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Release
@@ -30,9 +28,6 @@ class ModuleActions(VersionActions[ModuleAddress]):
 
     def default_version(self, release: Release) -> ModuleVersion | None:
         return entries.default_version(_module_of(release))
-
-    def callers_of(self, viewer: Viewer, release: Release) -> list[impact.Caller]:
-        return impact.callers_of(viewer, release)
 
 
 def _module_of(release: Release) -> Module:

@@ -92,9 +92,14 @@ EVENTS = {
         "A mirrored registry raised an alarm, such as another key (site-wide webhooks only)",
         "raised an alarm",
     ),
+    "upstream.policy-changed": Event(
+        Kind.UPSTREAM_POLICY_CHANGED,
+        "The policy of a mirrored registry was changed (site-wide webhooks only)",
+        "changed the policy",
+    ),
 }
 # No namespace of ours has them: only site-wide webhooks and staff hear of them.
-OF_NO_NAMESPACE = (Kind.WEBHOOK_DISABLED, Kind.UPSTREAM_ALARM_RAISED)
+OF_NO_NAMESPACE = (Kind.WEBHOOK_DISABLED, Kind.UPSTREAM_ALARM_RAISED, Kind.UPSTREAM_POLICY_CHANGED)
 NAMES = {str(event.kind): name for name, event in EVENTS.items()}
 # What the button sends.
 TEST = "webhook.test"

@@ -108,7 +108,9 @@ class Topic(models.TextChoices):
     """The topics that people receive by mail, and can switch off."""
 
     PUBLISHED = "published", "New releases of items you watch"
-    WITHDRAWN = "withdrawn", "Deprecated and yanked versions of items you watch or recently downloaded"
+    WITHDRAWN = "withdrawn", "Versions you watch or use that are deprecated, yanked, quarantined, purged or restored"
+    TAKEN = "taken", "Versions of your namespaces that operators quarantined, restored or purged"
+    KEYS = "keys", "Signing keys of your namespaces that were retired or revoked"
     REFUSED = "refused", "Your releases that were rejected or need your answer"
     ROLES = "roles", "Roles that you get or lose"
     EXPIRING = "expiring", "Expiring tokens of yours and signing keys of your namespaces"
@@ -121,7 +123,7 @@ class Topic(models.TextChoices):
     HANDOVER = "handover", "What former owners of your namespaces have connected"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     GIT = "git", "Alarms of Git repositories of your namespaces"
-    UPSTREAMS = "upstreams", "Alarms of mirrored registries, if you may decide them"
+    UPSTREAMS = "upstreams", "Alarms and changed policies of mirrored registries, if you may decide them"
 
 
 class Preference(models.Model):

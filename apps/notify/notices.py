@@ -25,6 +25,7 @@ _TOLD = (
     "until",
     "role",
     "before",
+    "after",
     "fingerprint",
     "changes",
     "team",
@@ -44,6 +45,8 @@ _TOLD = (
 _BREAKING_NAMED = 5
 OF_CONNECTIONS = ("connections.suspended", "connections.left-behind")
 _BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval", *OF_CONNECTIONS)
+# Who did it is their subject.
+_BY_FIRST = ("key.retired", "key.revoked", "upstream.policy-changed")
 # Their page is that of the repository.
 OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
 # Their page is that of the upload.
@@ -83,6 +86,8 @@ class Notice:
             return f"{self.by or 'Someone'} requests publish access to {self.subject}."
         if self.event == "usage.notified":
             return f"{self.by or 'An owner'} writes to the users of {self.subject}."
+        if self.event in _BY_FIRST:
+            return f"{self.by or 'Larder'} {EVENTS[self.event].done} of {self.subject}."
         by = f" by {self.by}" if self.by and self.event not in _BY_NOBODY else ""
         if self.event == TEST:
             return f"{self.subject} sends this test{by}."
@@ -138,6 +143,8 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
             path = f"/namespaces/{namespace.name}/git/{_number(event, 'repository')}"
         if name == "upstream.alarm":
             path = f"/mirror/alarms/{_number(event, 'alarm')}"
+        if name == "upstream.policy-changed":
+            path = f"/mirror/{event.subject}/policy"
         if name == "access.requested" and namespace is not None and actor is not None:
             path = answer_path(namespace, actor)
         is_release = name.startswith(("release.", "usage.")) or (name in OF_GIT and bool(version))
@@ -174,7 +181,10 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
     if name.startswith(("release.", "usage.")):
         parts = address.split("/")
         kind = "module" if len(parts) > 2 else "provider"  # noqa: PLR2004  # namespace/type has two
-        return reverse(f"portal:{kind}-version" if version else f"portal:{kind}", args=[*parts, *version.split()])
+        page = f"portal:{kind}-version" if version else f"portal:{kind}"
+        if name == "release.purged":  # it has no page; the list says what became of it
+            page, version = f"portal:{kind}-versions", ""
+        return reverse(page, args=[*parts, *version.split()])
     if name == "webhook.disabled":
         number = address.rpartition("/")[2]
         one = "portal:webhook" if namespace else "portal:site-webhook"

@@ -1,6 +1,6 @@
 """Verbs on the signing keys of a namespace; keys are never deleted (D11). The caller asks the gate: owners only."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
@@ -27,6 +27,8 @@ ALGORITHMS = ("ed25519", "rsa4096")
 WARN_DAYS = (60, 30, 7)
 EXPIRY_WARNING = timedelta(days=max(WARN_DAYS))
 MAX_SOURCE_CHARACTERS, MAX_URL_CHARACTERS, MAX_REASON_CHARACTERS = 100, 300, 500
+# People whom one audit row names.
+MAX_NOTIFIED = 5_000
 
 
 class AlreadyRegistered(Conflict):
@@ -119,17 +121,23 @@ def request(*, namespace: Namespace, algorithm: str, actor: Viewer) -> SigningKe
 
 
 @transaction.atomic
-def retire(*, key: SigningKey, actor: Viewer, reason: str) -> None:
-    """Stop signing with the key; its signatures stay valid. Raises Invalid and Conflict."""
+def retire(*, key: SigningKey, actor: Viewer, reason: str, people: Collection[int] = ()) -> None:
+    """Stop signing with the key; its signatures stay valid. `people`: the accounts that the actor notifies in the same
+    step. Raises Invalid and Conflict.
+    """
     _end(key, actor, reason, to=State.RETIRED, before=[State.ACTIVE])
-    _record(Kind.KEY_RETIRED, key, actor, reason=key.reason)
+    _record(Kind.KEY_RETIRED, key, actor, reason=key.reason, **_notified(people))
 
 
 @transaction.atomic
-def revoke(*, key: SigningKey, actor: Viewer, reason: str) -> None:
-    """Stop trusting the key and all its signatures. Raises Invalid and Conflict."""
+def revoke(*, key: SigningKey, actor: Viewer, reason: str, people: Collection[int] = ()) -> None:
+    """Stop trusting the key and all its signatures. `people` as above. Raises Invalid and Conflict."""
     _end(key, actor, reason, to=State.REVOKED, before=[State.ACTIVE, State.RETIRED])
-    _record(Kind.KEY_REVOKED, key, actor, reason=key.reason)
+    _record(Kind.KEY_REVOKED, key, actor, reason=key.reason, **_notified(people))
+
+
+def _notified(people: Collection[int]) -> dict[str, Any]:
+    return {"people": sorted(people)[:MAX_NOTIFIED]} if people else {}
 
 
 def signing_key_of(namespace: Namespace) -> SigningKey | None:

@@ -128,8 +128,8 @@ def test_a_push_adds_a_version_to_the_module_with_capitals(azure, put, tofu, ali
     assert f"oras pull {settings.PUBLIC_HOST}/{REPOSITORY}@" in page.content.decode()
 
     address = ModuleAddress.parse("Azure/My_AKS/azurerm")
-    more = {"reason": "It has a key.", "confirm": f"{address} 1.1.0"}
-    lifecycle.purge(viewer=Viewer(olga), address=address, version="1.1.0", **more)
+    reason, confirm = "It has a key.", f"{address} 1.1.0"
+    lifecycle.purge(viewer=Viewer(olga), address=address, version="1.1.0", reason=reason, confirm=confirm)
     assert not Manifest.objects.filter(digest=digest_of(raw)).exists()
 
 

@@ -13,11 +13,11 @@ from tests.rows import for_each_row
 
 __all__ = ["held"]
 
-WHY = {"reason": "It calls home."}
+WHY = "It calls home."
 
 
 def quarantine(olga, version: str = "1.2.0") -> None:
-    modules.quarantine(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version=version, **WHY)
+    modules.quarantine(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version=version, reason=WHY)
 
 
 @for_each_row("address", ["acme/vpc/aws", "pantry/copy/aws"])
@@ -34,7 +34,7 @@ def test_a_module_is_refused_with_the_digest_and_without_whose_it_is(published, 
     assert blocked.digest in reason.found
     assert "1.2.0" not in reason.sentence
     assert published("acme/vpc/aws", "1.4.0").state == "published", "other bytes are welcome"
-    modules.restore(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version="1.2.0", **WHY)
+    modules.restore(viewer=Viewer(olga), address=ModuleAddress.parse("acme/vpc/aws"), version="1.2.0", reason=WHY)
     assert published(address, "3.0.0", data=data).state == "published"
 
 
@@ -43,7 +43,7 @@ def test_one_package_of_a_provider_is_enough(tofu, alice, olga, held):
     draft_client, files = DraftClient(tofu(alice)), zips()
     assert draft_client.publish(files, protocols=["5.0"])["state"] == "published"
     where = ProviderAddress.parse("acme/dns")
-    providers.quarantine(viewer=Viewer(olga), address=where, version="1.2.0", **WHY)
+    providers.quarantine(viewer=Viewer(olga), address=where, version="1.2.0", reason=WHY)
     again = zips("1.3.0") | {LINUX.replace("1.2.0", "1.3.0"): files[LINUX]}
 
     refused = DraftClient(tofu(alice), URL.replace("1.2.0", "1.3.0")).publish(again, protocols=["5.0"])

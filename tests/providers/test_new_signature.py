@@ -129,8 +129,10 @@ def test_a_key_that_ends_in_the_same_moment_is_not_served(new, tofu, dora, signa
 @pytest.mark.both
 def test_a_purge_in_the_same_moment_leaves_no_signature_behind(new, tofu, dora, olga, signature, monkeypatch):
     def purge_and_store(*arguments):
-        told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-        lifecycle.purge(viewer=Viewer(olga), address=ProviderAddress("acme", "dns"), version="1.2.0", **told)
+        reason, confirm = "A key.", "acme/dns 1.2.0"
+        lifecycle.purge(
+            viewer=Viewer(olga), address=ProviderAddress("acme", "dns"), version="1.2.0", reason=reason, confirm=confirm
+        )
         remove_bytes()  # a worker is as fast as can be
         true_store(*arguments)
 

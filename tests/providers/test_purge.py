@@ -29,8 +29,8 @@ CONFIRM = "acme/dns 1.2.0"
 @pytest.fixture
 def purge(olga):
     def do(address=ADDRESS, version="1.2.0"):
-        told = {"reason": "It holds a key.", "confirm": f"{address} {version}"}
-        return lifecycle.purge(viewer=Viewer(olga), address=address, version=version, **told)
+        reason, confirm = "It holds a key.", f"{address} {version}"
+        return lifecycle.purge(viewer=Viewer(olga), address=address, version=version, reason=reason, confirm=confirm)
 
     return do
 

@@ -193,8 +193,7 @@ def test_a_purge_while_it_is_signed_leaves_no_signature_behind(old, new, olga, d
 
 
 def purge(olga) -> None:
-    told = {"reason": "A key.", "confirm": "acme/dns 1.2.0"}
-    lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", **told)
+    lifecycle.purge(viewer=Viewer(olga), address=ADDRESS, version="1.2.0", reason="A key.", confirm="acme/dns 1.2.0")
 
 
 def test_a_purge_before_it_is_signed_ends_the_request_and_a_tombstone_is_signed_no_more(

@@ -155,6 +155,13 @@ class ApiView(MachineView):
         """A parameter of the query, or ""."""
         return text_of(self.request, name)
 
+    def is_dry_run(self) -> bool:
+        """The parameter `dry_run`. Raises Invalid: a typing error must not act."""
+        dry = self.request.query_params.get("dry_run", "0")
+        if dry not in ("0", "1"):
+            raise Invalid(f"found dry_run={dry[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
+        return dry == "1"
+
     @property
     def takes(self) -> Body:
         """The JSON that the operation takes."""

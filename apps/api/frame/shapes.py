@@ -26,6 +26,8 @@ from apps.accounts.models import Role
 from apps.modules.comparing.changes import SENTENCES as MODULE_RULES
 from apps.releases.catalogue.comparing import Change, Severity
 from apps.releases.catalogue.progress import progress_of
+from apps.releases.lifecycle.impact import Consequences as Weighed
+from apps.releases.lifecycle.impact import Effect, Hitting
 from apps.releases.models import Kind, Lifecycle, State
 from apps.releases.models import Release as ReleaseRow
 from apps.releases.origin.models import Decision
@@ -270,6 +272,38 @@ class Release(Shape):
 
     def uploaded_digest_of(self, release: ReleaseRow) -> str | None:
         return release.uploaded_digest or None
+
+
+class Hit(Shape):
+    # Of a hit of `releases.lifecycle.impact`.
+    kind = ChoiceField(choices=[str(one) for one in Hitting])
+    name = CharField(help_text="The repository of a configuration, an address, a version or a user name.")
+    effect = ChoiceField(choices=[str(one) for one in Effect])
+    where = CharField(help_text="The folder of a configuration, the version of a module that calls it; else empty.")
+    asks = CharField(help_text="Its range; empty where Larder does not know it.")
+    gets = CharField(help_text="The version that it moves to; empty for none.")
+    by = CharField(help_text="Who reported a configuration; the teams of an account.")
+    note = CharField()
+    count = IntegerField(help_text="Downloads in 30 days.")
+    last_seen_at = MomentField(source="at", allow_null=True)
+
+
+class Consequences(Shape):
+    # Of an act that takes something from its users, before it is done.
+    fails = IntegerField(help_text="How many of what is hit find no other version.")
+    may_fail = IntegerField(help_text="How many fail if they pin the version exactly.")
+    moves = IntegerField(help_text="How many get another version.")
+    keeps = IntegerField(help_text="How many keep working.")
+    downloads = IntegerField(help_text="Downloads in 30 days; 0 for readers.")
+    people = IntegerField(help_text="The accounts behind them, whom `notify` is about.")
+    complete = BooleanField(source="is_complete", help_text="false: only the first modules and providers are counted.")
+    hits = Hit(many=True, help_text="Only owners read which configurations. The first 50 of each kind and effect.")
+
+    def people_of(self, found: Weighed) -> int:
+        return len(found.people)
+
+    def hits_of(self, found: Weighed) -> list[Any]:
+        return [hit for group in found.groups for hit in group.hits]
 
 
 def of_release(release: ReleaseRow, **facts: Any) -> With:

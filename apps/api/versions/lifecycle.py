@@ -10,14 +10,21 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.access import gate
+from apps.accounts.access.people_only import is_machine
+from apps.accounts.models import Role
 from apps.api.frame import shapes
 from apps.api.frame.base import MODULE, PROVIDER, ApiView, Operation
 from apps.api.frame.shapes import of_release
 from apps.lib.addresses import ModuleAddress, ProviderAddress
+from apps.lib.errors import RoleRequired
 from apps.modules import lifecycle as modules
+from apps.modules.dependents.impact import of_releases
 from apps.providers import lifecycle as providers
 from apps.providers.signatures import resigning
-from apps.releases.lifecycle.actions import VersionActions
+from apps.releases.lifecycle import verbs
+from apps.releases.lifecycle.actions import PURGE, QUARANTINE, VersionActions
+from apps.releases.lifecycle.impact import Act, Consequences
+from apps.releases.lifecycle.messages import readers_of_mail
 from apps.releases.models import Release
 
 
@@ -27,11 +34,17 @@ class ReasonInput(serializers.Serializer[Any]):
     reason = serializers.CharField(allow_blank=True)
 
 
-class DeprecateInput(ReasonInput):
+class NotifyInput(ReasonInput):
+    notify = serializers.BooleanField(
+        required=False, help_text="Mail those who are hit, as `dry_run=1` counts them. Not by service accounts."
+    )
+
+
+class ReplacedInput(NotifyInput):
     replacement = serializers.CharField(required=False, allow_blank=True)
 
 
-class PurgeInput(ReasonInput):
+class PurgeInput(NotifyInput):
     """`confirm` is the full address and version. A worker deletes the bytes soon after."""
 
     confirm = serializers.CharField(allow_blank=True)
@@ -61,6 +74,10 @@ class ActionView(ApiView):
     address_of: type[ModuleAddress | ProviderAddress] = ModuleAddress
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
+    # The act whose consequences `dry_run=1` answers with, and the permission of staff where it is theirs alone.
+    weighed: Act | None = None
+    permission = ""
+    actions: VersionActions[Any] = modules.ACTIONS
     summary = ""
     scope = "manage"
 
@@ -69,31 +86,55 @@ class ActionView(ApiView):
             return None
         status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
         again = "409." if self.input else "409 until a worker has done it."
-        return Operation(self.summary, self.input, {status: shapes.Release}, again=again, scope=self.scope)
+        answer: Any = (shapes.Release, shapes.Consequences) if self.weighed else shapes.Release
+        query = {"dry_run": "1: answer who is hit, and do nothing. Reads no body."} if self.weighed else {}
+        return Operation(self.summary, self.input, {status: answer}, query=query, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:  # noqa: ARG002
         gate.namespace_for(self.viewer, namespace, spelled=self.address_of.spelled)  # before the body is read
-        fields = self.body() if self.input else {}
         address = self.address_of(namespace=namespace, **names)
+        if self.weighed is not None and self.is_dry_run():
+            return self.answer(self._found(address, version), shape=shapes.Consequences)
+        fields = self.body() if self.input else {}
+        if self.weighed is not None and fields.pop("notify", False):
+            if is_machine(self.viewer):
+                raise RoleRequired("A service account cannot notify users.", hint="A person with the role can.")
+            people = self._found(address, version).people
+            fields["people"] = [one.pk for one in readers_of_mail(people, but=self.viewer.user_id)]
         release = self.verb(viewer=self.viewer, address=address, version=version, **fields)
-        return self.answer(of_release(release), HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED)
+        status = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
+        return self.answer(of_release(release), status, shape=shapes.Release)
+
+    def _found(self, address: Any, version: str) -> Consequences:
+        """Return who is hit, to those who may do it; publishers learn of a yank as well. Raises as the act does."""
+        assert self.weighed is not None  # noqa: S101  # the caller has looked
+        if self.permission:
+            release, role = self.actions.operated_release(self.viewer, address, version, self.permission), Role.OWNER
+        else:
+            release, role = self.actions.release_and_role(self.viewer, address, version)
+        if obstacle := verbs.obstacle_to(self.weighed, release):
+            raise obstacle
+        return of_releases(self.viewer, [release], self.weighed, role=role)
 
 
 def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPattern]:
     def route(name: str, verb: Callable[..., Release], wanted: type[ReasonInput] | None = ReasonInput) -> URLPattern:
         view = ActionView.as_view(
             address_of=actions.address_type,
+            actions=actions,
             verb=verb,
             input=wanted,
+            weighed=Act(name) if name in tuple(Act) else None,
+            permission={"quarantine": QUARANTINE, "purge": PURGE}.get(name, ""),
             summary=f"{SUMMARIES[name]} of a {kind}",
             scope="publish" if name in _PUBLISHERS or (kind, name) == ("module", "yank") else "manage",
         )
         return path(f"{place}/<segment:version>/{name}", view, name=f"{kind}-{name}")
 
     return [
-        route("deprecate", actions.deprecate, DeprecateInput),
-        route("yank", actions.yank),
-        route("quarantine", actions.quarantine),
+        route("deprecate", actions.deprecate, ReplacedInput),
+        route("yank", actions.yank, ReplacedInput),
+        route("quarantine", actions.quarantine, NotifyInput),
         route("restore", actions.restore),
         route("end-cooldown", actions.end_cooldown),
         route("purge", actions.purge, PurgeInput),

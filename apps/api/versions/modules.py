@@ -17,7 +17,7 @@ from apps.api.frame.shapes import ModuleChange, Reason, Shape, With, of_release
 from apps.http import tus
 from apps.lib.addresses import ModuleAddress
 from apps.lib.digests import verified
-from apps.lib.errors import Invalid, TooLarge
+from apps.lib.errors import TooLarge
 from apps.lib.net.bodies import chunks, declared_length, streamed
 from apps.modules import answers as questions
 from apps.modules import dry_run, publishing
@@ -101,10 +101,7 @@ class ModuleRelease(DetailView):
             "folders": request.query_params.getlist("folder"),
             "open_body": lambda: verified(chunks(request.META), digest),
         }
-        dry = request.query_params.get("dry_run", "0")
-        if dry not in ("0", "1"):  # a typing error must not publish
-            raise Invalid(f"found dry_run={dry[:40]!a}, expected 1 or 0", hint="Nothing was read. Send dry_run=1.")
-        if dry == "1":
+        if self.is_dry_run():
             staged = self.resumed.resume if self.resumed else None
             found = dry_run.forecast(**upload, **said, staged=staged)
             changes = found.comparison.changes if found.comparison else []

@@ -11,6 +11,7 @@ from rest_framework.serializers import CharField, Serializer
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Role
 from apps.api.catalogue.details import (
     ModuleComparison,
     ModuleVersionDetails,
@@ -18,27 +19,32 @@ from apps.api.catalogue.details import (
     ProviderVersionDetails,
 )
 from apps.api.catalogue.lists import ModuleRow, ProviderRow
-from apps.api.frame.shapes import MomentField, Shape, VersionLifecycle, With
+from apps.api.frame.shapes import Consequences, MomentField, Shape, VersionLifecycle, With
 from apps.contrib.assistants.choosing import choice_of, warnings_of
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import hostnames
+from apps.modules import lifecycle as module_lifecycle
 from apps.modules import usage_examples
 from apps.modules.catalogue import reading as modules
 from apps.modules.catalogue.documents import contents_of
 from apps.modules.comparing import versions as module_versions
+from apps.modules.dependents.impact import of_releases
 from apps.modules.dependents.users import MAX_VERSIONS
 from apps.modules.models import ModuleVersion
 from apps.provenance import origin
 from apps.providers import comparing as provider_versions
+from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import reading as providers
 from apps.providers.models import Provider
 from apps.releases.catalogue import search
 from apps.releases.catalogue.comparing import SEPARATOR
-from apps.releases.models import Kind, Release
+from apps.releases.lifecycle.impact import Act
+from apps.releases.models import Kind, Release, State
 from apps.snippets.module_snippets import block_of_unit, source_of, unit_to_call
 from apps.snippets.provider_snippets import required_block
 
+ACTS = (Act.DEPRECATE, Act.YANK, Act.QUARANTINE, Act.PURGE)
 FOUND = 20
 LISTED = 20
 Document = dict[str, Any]
@@ -82,6 +88,12 @@ class TwoVersions(Serializer[Any]):
     address = CharField(help_text=_ADDRESS)
     before = CharField(help_text="The version in use.")
     after = CharField(help_text="The version to change to.")
+
+
+class ActOn(Serializer[Any]):
+    address = CharField(help_text=_ADDRESS)
+    version = CharField(help_text="The version that would be taken away.")
+    act = CharField(required=False, default="yank", help_text="deprecate, yank, quarantine or purge; yank by default.")
 
 
 class ListedVersion(Shape):
@@ -230,6 +242,26 @@ def compare_versions(viewer: Viewer, given: Given) -> Document:
     }
 
 
+def show_consequences(viewer: Viewer, given: Given) -> Document:
+    """Answer as much as the caller's role and token let them read: see `modules.dependents.impact`."""
+    address, act = address_of(given["address"]), given["act"] or Act.YANK
+    if act not in ACTS:
+        raise Invalid(f"The act is {act[:40]!a}.", hint=f"Expected one of: {', '.join(ACTS)}.")
+    actions: Any = module_lifecycle.ACTIONS if isinstance(address, ModuleAddress) else provider_lifecycle.ACTIONS
+    release, role = actions.release_and_role(viewer, address, given["version"], need=Role.READER)
+    if release.state != State.PUBLISHED:
+        raise NotFound(release.removal)
+    found = of_releases(viewer, [release], Act(act), role=role)
+    return {
+        "address": str(address),
+        "version": release.version,
+        "act": act,
+        "lifecycle": _shown(VersionLifecycle, viewer, release),
+        "warnings": warnings_of(release),
+        **_shown(Consequences, viewer, found),
+    }
+
+
 TOOLS = {
     tool.name: tool
     for tool in (
@@ -270,6 +302,14 @@ TOOLS = {
             "Compare two versions of a module or provider: what changed, what breaks, and why.",
             TwoVersions,
             compare_versions,
+        ),
+        Tool(
+            "show_consequences",
+            "Say who is hit if a version is deprecated, yanked, quarantined or purged, without doing it: the modules "
+            "that call it and, for publishers and owners, configurations and downloads; who fails, and who moves to "
+            "which version.",
+            ActOn,
+            show_consequences,
         ),
     )
 }

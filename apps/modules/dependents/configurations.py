@@ -5,7 +5,7 @@ address exists: unknown and hidden ones are ignored alike.
 """
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -101,11 +101,13 @@ def _replace(
 
 def uses_of(kind: str, namespace_id: int, name: str) -> QuerySet[ConfigurationUse]:
     """Reports of one module or provider that are not too old, newest first. For owners: the caller asks the gate."""
+    return reports_of(Release.objects.published().filter(kind=kind, namespace=namespace_id, name=name))
+
+
+def reports_of(releases: Iterable[Release]) -> QuerySet[ConfigurationUse]:
+    """Reports of these versions, in whatever state, that are not too old, newest first. For owners, as `uses_of`."""
     since = timezone.now() - LIFETIME
-    rows = ConfigurationUse.objects.filter(
-        release__in=Release.objects.published().filter(kind=kind, namespace=namespace_id, name=name),
-        configuration__reported_at__gt=since,
-    )
+    rows = ConfigurationUse.objects.filter(release__in=releases, configuration__reported_at__gt=since)
     return rows.select_related("configuration__reporter", "release").order_by("-configuration__reported_at", "pk")
 
 

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Iterable
-from datetime import timedelta
 
 from django.conf import settings
 from django.db.models import Q, QuerySet
@@ -15,11 +14,10 @@ from apps.accounts.models import Invitation, Namespace, Role, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Reason
-from apps.notify.mail import invited, reach
-from apps.notify.models import Letter, LetterState, Topic, Watch
+from apps.notify.mail import invited, reach, taken
+from apps.notify.models import Letter, LetterState, Topic
 from apps.notify.notices import Notice
-from apps.releases.lifecycle.impact import DAYS
-from apps.releases.models import Fetch, Release
+from apps.releases.models import Release
 from apps.releases.origin.models import Origin, Way
 from apps.releases.publishing import deciding
 
@@ -50,13 +48,22 @@ _TOPICS = {
     "upstream.alarm": Topic.UPSTREAMS,
 }
 MAX_CHANGES, MAX_NAMED = 50, 100
-OPERATE_UPSTREAM = "upstream.operate_upstream"
 
 
 def write(notice: Notice) -> None:
     """Write the mails of a notice, in the transaction of the caller. People receive no mail about what they did
     themselves.
     """
+    for letter in taken.letters_of(notice) if notice.event in taken.EVENTS else ():
+        to(
+            letter.people.exclude(pk=notice.actor_id or 0),
+            topic=letter.topic,
+            key=f"event:{notice.event_id}",
+            subject=notice.sentence.rstrip("."),
+            text="\n".join(letter.lines),
+            url=letter.url,
+            namespace=notice.namespace,
+        )
     topic = _TOPICS.get(notice.event)
     if _switched(notice) is not None:
         topic = Topic.APPROVALS
@@ -174,20 +181,12 @@ def owners_of(namespace: Namespace | None) -> QuerySet[User]:
     """People who own it, themselves or by a team."""
     if namespace is None:
         return User.objects.filter(is_superuser=True)
-    own = Q(grants__namespace=namespace, grants__role=Role.OWNER)
-    by_team = Q(memberships__team__grants__namespace=namespace, memberships__team__grants__role=Role.OWNER)
-    return User.objects.filter(own | by_team)
+    return taken.publishers_of(namespace, least=Role.OWNER)
 
 
 def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
     if topic in (Topic.PUBLISHED, Topic.WITHDRAWN):
-        name = notice.address.partition("/")[2]
-        watching = Watch.objects.filter(namespace=notice.namespace, name__in=["", name])
-        found = Q(pk__in=watching.values("user"))
-        if topic == Topic.WITHDRAWN and notice.release is not None:
-            since = timezone.now().date() - timedelta(days=DAYS)
-            found |= Q(pk__in=Fetch.objects.filter(release=notice.release, last_on__gte=since).values("user"))
-        return User.objects.filter(found)
+        return taken.watchers(notice) if topic == Topic.PUBLISHED else taken.users_of_version(notice)
     if topic == Topic.MESSAGES:
         return User.objects.filter(pk__in=notice.people)
     if topic in (Topic.REFUSED, Topic.APPROVALS) and _switched(notice) is None:
@@ -196,7 +195,7 @@ def _recipients(notice: Notice, topic: Topic) -> QuerySet[User]:
         user, team = notice.grantee
         return User.objects.filter(Q(pk=user) if user else Q(memberships__team__name=team) if team else Q(pk=None))
     if topic == Topic.UPSTREAMS:
-        return User.objects.with_perm(OPERATE_UPSTREAM).filter(is_staff=True)
+        return User.objects.with_perm(taken.OPERATE_UPSTREAM).filter(is_staff=True)
     return owners_of(notice.namespace)
 
 

@@ -24,10 +24,14 @@ from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
 from apps.lib.errors import CredentialsRequired, Invalid
+from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, ReasonField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
+from apps.portal.versions import effects
+from apps.portal.versions.effects import NotifyForm
 from apps.providers.signatures.keys import key_of, keys_of, signed_by
+from apps.releases.lifecycle.impact import Act
 from apps.signing import keys
 from apps.signing.armor import ParsedKey
 from apps.signing.keys import WARN_DAYS, signing_key_of
@@ -36,6 +40,8 @@ from apps.signing.models import SigningKey, State
 PAGE = 50
 # Versions that a key signed, on the page that ends it.
 SHOWN = 20
+# Those whose users are looked up.
+MAX_WEIGHED = 500
 # Clients warn about expired keys, and will refuse them one day. Days ahead -> tone.
 STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
 DONE = {
@@ -128,7 +134,7 @@ class AlgorithmForm(forms.Form):
     )
 
 
-class ReasonForm(forms.Form):
+class EndForm(NotifyForm):
     reason = ReasonField(
         keys.MAX_REASON_CHARACTERS, "One or two sentences, shown beside the key to everyone who reads the namespace."
     )
@@ -237,17 +243,21 @@ def key_end(request: HttpRequest, namespace: str, fingerprint: str, *, act: str)
     """Retire or revoke it, with a reason. The page shows the effect on signed versions."""
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    key, form = key_of(row, fingerprint), ReasonForm(posted(request))
+    key, form = key_of(row, fingerprint), EndForm(posted(request))
+    versions = signed_by(key)
+    releases = [one.release for one in versions.select_related("release__namespace")[:MAX_WEIGHED]]
+    found = of_releases(viewer, releases, Act.REVOKE_KEY if act == "revoke" else Act.RETIRE_KEY, role=Role.OWNER)
     if form.is_valid():
         if act == "revoke":
             reauthentication.require(request, f"Revoke the key {key.key_id} of {row}", fresh=True)
         verb = keys.revoke if act == "revoke" else keys.retire
+        people = effects.people_of(viewer, form.cleaned_data, found, row)
         with refusals_on(form):
-            verb(key=key, actor=viewer, **form.cleaned_data)
-            messages.success(request, DONE[act].format(key.key_id))
+            verb(key=key, actor=viewer, reason=form.cleaned_data["reason"], people=people)
+            messages.success(request, f"{DONE[act].format(key.key_id)}{effects.and_told(people)}")
             return see_other("key", row.name, key.fingerprint)
-    versions = signed_by(key)
     context = {"namespace": row, "key": key, "act": act, "versions": versions[:SHOWN], "count": versions.count()}
+    context |= effects.card_of(viewer, found, row)
     return form_page(request, "portal/keys/end.html", form, **context)
 
 

@@ -14,7 +14,9 @@ from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
+from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import answers, publishing
@@ -24,6 +26,7 @@ from apps.portal.frame.page_urls import see_other
 from apps.portal.publish import approval_facts, provider_release
 from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
+from apps.portal.versions.effects import tombstone_of
 from apps.providers import publishing as drafting
 from apps.providers.drafting.drafts import draft_facts
 from apps.releases.catalogue import reading
@@ -123,6 +126,10 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         "waits_for_people": release.state in (State.HELD, State.AWAITING_APPROVAL),
         "is_reserved": release.state == State.RECEIVING and bool(release.ticket_digest),
     }
+    if release.quarantined_at is not None or release.state == State.PURGED:
+        viewer = session_viewer(request)
+        role = gate.role_on(viewer, release.namespace, only_name=release.name) or Role.READER
+        common |= tombstone_of(viewer, release, role)
     if release.state == State.AWAITING_APPROVAL:
         common |= approval_facts.context_of(session_viewer(request), release, document["approval"])
     if is_provider:

@@ -17,22 +17,33 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, ReasonField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import local_path, url_of
+from apps.portal.versions import effects
+from apps.portal.versions.effects import NotifyForm, RestoreForm
 from apps.portal.versions.pages import VersionPages, owner_links
 from apps.providers.models import ProviderVersion, Signing
 from apps.providers.signatures import resigning
 from apps.releases.lifecycle import impact
-from apps.releases.lifecycle.actions import OWN_YANK_HOURS, PURGE, VersionActions, own_yank_until, role_to_yank
-from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS
+from apps.releases.lifecycle.actions import (
+    OWN_YANK_HOURS,
+    PURGE,
+    QUARANTINE,
+    VersionActions,
+    own_yank_until,
+    role_to_yank,
+)
+from apps.releases.lifecycle.impact import Act
+from apps.releases.lifecycle.verbs import MAX_REASON_CHARACTERS, MAX_REPLACEMENT_CHARACTERS, obstacle_to
 from apps.releases.models import Kind, Lifecycle, Release, State
 
 # What is said afterwards, and on which page: an act that a worker carries out leads back to where it was asked for.
 DONE = {
     "deprecate": ("version", "{} is deprecated: it stays listed and served, with a warning."),
     "yank": ("version", "{} is yanked: it is no longer listed."),
-    "quarantine": ("version", "{} is in quarantine: it is no longer served."),
+    "quarantine": ("version", "{} is quarantined: it is no longer served."),
     "restore": ("version", "{} is restored."),
     "end_cooldown": ("version", "Clients see {} now."),
     "verify": ("lifecycle", "A worker is verifying the stored files of {}. This page will show the result."),
@@ -51,24 +62,23 @@ class ReasonForm(forms.Form):
     reason = ReasonField(MAX_REASON_CHARACTERS, "One or two sentences, shown to everyone who sees the version.")
 
 
-class QuarantineForm(ReasonForm):
-    reason = ReasonField(MAX_REASON_CHARACTERS, "Shown to staff on the version's page.")
+class QuarantineForm(NotifyForm, ReasonForm):
+    reason = ReasonField(
+        MAX_REASON_CHARACTERS, "Shown to owners and publishers of the namespace, and to staff. Its users do not see it."
+    )
 
 
-class RestoreForm(ReasonForm):
-    reason = ReasonField(MAX_REASON_CHARACTERS, "Recorded in the audit log.")
-
-
-class DeprecateForm(ReasonForm):
+class ReplacedForm(NotifyForm, ReasonForm):
+    reason = ReasonField(MAX_REASON_CHARACTERS, "Shown on the version's page, in the API and in the message.")
     replacement = forms.CharField(
         max_length=MAX_REPLACEMENT_CHARACTERS,
         required=False,
-        label="Replacement",
+        label="Use instead",
         help_text="A version (1.3.0), another address with or without a version, or a few words.",
     )
 
 
-class PurgeForm(ReasonForm):
+class PurgeForm(NotifyForm, ReasonForm):
     confirm = forms.CharField(max_length=300, label="Type the address and the version")
     reason = ReasonField(MAX_REASON_CHARACTERS, "Shown permanently in the list of versions instead of the version.")
     field_order = ("reason", "confirm")
@@ -80,44 +90,51 @@ class PurgeForm(ReasonForm):
 
 
 FORMS: dict[str, type[forms.Form]] = {
-    "deprecate": DeprecateForm,
-    "yank": ReasonForm,
+    "deprecate": ReplacedForm,
+    "yank": ReplacedForm,
     "quarantine": QuarantineForm,
     "restore": RestoreForm,
     "end_cooldown": RestoreForm,
     "verify": forms.Form,
     "resign": forms.Form,
 }
+# Those with a page that shows the consequences above the button; the others are on the page of all.
+WEIGHED = {"deprecate": Act.DEPRECATE, "yank": Act.YANK, "quarantine": Act.QUARANTINE}
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def version_lifecycle(request: HttpRequest, *, pages: VersionPages, version: str, **names: str) -> HttpResponse:
-    """Each action has its own form; `act` in the POST names it."""
+    """All acts, or `?act=` with its consequences. Each has its own form; `act` in the POST names it."""
     viewer, actions, address = session_viewer(request), pages.actions, pages.address_type(**names)
     release, role = _published(actions, viewer, address, version)
     if request.method != "POST":
-        return _page(request, viewer, actions, address, release, role=role)
+        act = request.GET.get("act", "")
+        return _page(request, viewer, actions, address, release, role=role, act=act)
     act = request.POST.get("act", "")
     if act not in FORMS or (act == "resign" and pages.kind != Kind.PROVIDER):
         raise Invalid("This form names an unknown action.", hint="Go back, reload the page and send it again.")
     form = FORMS[act](request.POST, auto_id=f"{act}_%s")
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if not form.is_valid():
-        return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, role=role, act=act, bound=form, status=status)
     if act in CONFIRMED:
         reauthentication.require(request, f"{CONFIRMED[act]} {release}")
     verb: Callable[..., Release] = resigning.resign if act == "resign" else getattr(actions, act)
+    said = {name: value for name, value in form.cleaned_data.items() if name != "notify"}
+    if act in WEIGHED:
+        found = of_releases(viewer, [release], WEIGHED[act], role=role)
+        said["people"] = effects.people_of(viewer, form.cleaned_data, found, release.namespace)
     try:
-        verb(viewer=viewer, address=address, version=version, **form.cleaned_data)
+        verb(viewer=viewer, address=address, version=version, **said)
     except Conflict as refusal:
         seen, role = _published(actions, viewer, address, version)
-        said, status = sentence(refusal), HTTPStatus.CONFLICT
-        return _page(request, viewer, actions, address, seen, role=role, refusal=said, status=status)
+        words, status = sentence(refusal), HTTPStatus.CONFLICT
+        return _page(request, viewer, actions, address, seen, role=role, refusal=words, status=status)
     except Invalid as refusal:
         form.add_error(None, sentence(refusal))
-        return _page(request, viewer, actions, address, release, role=role, bound={act: form}, status=status)
+        return _page(request, viewer, actions, address, release, role=role, act=act, bound=form, status=status)
     page, words = DONE[act]
-    messages.success(request, words.format(release))
+    messages.success(request, f"{words.format(release)}{effects.and_told(said.get('people', []))}")
     return HttpResponseRedirect(url_of(address, page, release.version), status=HTTPStatus.SEE_OTHER)
 
 
@@ -126,15 +143,21 @@ def version_purge(request: HttpRequest, *, pages: VersionPages, version: str, **
     viewer, actions, address = session_viewer(request), pages.actions, pages.address_type(**names)
     release = _unless_purged(actions.operated_release(viewer, address, version, PURGE))
     form = PurgeForm(release, posted(request))
+    # Staff with the permission act as owners do.
+    found = of_releases(viewer, [release], Act.PURGE, role=Role.OWNER)
     if form.is_valid():
         reauthentication.require(request, f"Purge {release}", fresh=True)
+        people = effects.people_of(viewer, form.cleaned_data, found, release.namespace)
+        said = {"reason": form.cleaned_data["reason"], "confirm": form.cleaned_data["confirm"]}
         with refusals_on(form, "confirm"):
-            actions.purge(viewer=viewer, address=address, version=version, **form.cleaned_data)
-            messages.success(request, f"Purged: {release}. A worker deletes its files now.")
+            actions.purge(viewer=viewer, address=address, version=version, people=people, **said)
+            done = f"Purged: {release}. A worker deletes its files now.{effects.and_told(people)}"
+            messages.success(request, done)
             back = local_path(request.GET.get("next", "")) or url_of(address, "versions")
             return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
-    elsewhere = impact.same_bytes_elsewhere(release)
-    context = {"address": address, "release": release, "elsewhere": elsewhere}
+    context: dict[str, Any] = {"address": address, "release": release, "act": "purge"}
+    context |= {"elsewhere": impact.same_bytes_elsewhere(release), "days": impact.DAYS}
+    context |= effects.card_of(viewer, found, release.namespace)
     return form_page(request, "portal/lifecycle/purge.html", form, **context)
 
 
@@ -158,6 +181,10 @@ def refused(
     return _page(request, viewer, pages.actions, address, release, role=role, refusal=refusal, status=status)
 
 
+def _may_quarantine(viewer: Viewer) -> bool:
+    return viewer.user is not None and operators.is_operator(viewer) and viewer.user.has_perm(QUARANTINE)
+
+
 def _page(
     request: HttpRequest,
     viewer: Viewer,
@@ -166,27 +193,37 @@ def _page(
     release: Release,
     *,
     role: Role,
-    bound: Mapping[str, forms.Form] | None = None,
+    act: str = "",
+    bound: forms.Form | None = None,
     refusal: str = "",
     status: int = HTTPStatus.OK,
 ) -> HttpResponse:
-    context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role}
+    context: dict[str, Any] = {"address": address, "release": release, "refusal": refusal, "role": role, "act": act}
     context["is_owner"] = role == Role.OWNER
     if context["is_owner"]:
         context |= owner_links(release, address)
     context["may_yank"] = role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
-    context["can_end_cooldown"] = context["is_owner"] and release.is_held_back
     context["is_operator"] = operators.is_operator(viewer)
-    context["forms"] = {act: form(auto_id=f"{act}_%s") for act, form in FORMS.items()} | dict(bound or {})
-    context["can_restore"] = release.quarantined_at is not None or release.lifecycle != Lifecycle.MAINTAINED
     shown = actions.default_version(release)
     context["latest"] = shown.release.version if shown else ""
-    if release.quarantined_at is None and release.lifecycle != Lifecycle.YANKED:
-        context["affected"] = impact.affected_by(release)
-        context["days"] = impact.DAYS
-        context["callers"] = actions.callers_of(viewer, release)
-        context["falls_back_to"] = impact.fallback_of(release) if context["latest"] == release.version else ""
+    is_latest = context["latest"] == release.version
+    if act in WEIGHED and obstacle_to(act, release) is None and (act != "quarantine" or _may_quarantine(viewer)):
+        found = of_releases(viewer, [release], WEIGHED[act], role=role)
+        context |= effects.card_of(viewer, found, release.namespace)
+        context["falls_back_to"] = impact.fallback_of(release) if is_latest else ""
+        instead = context["latest"] if not is_latest else context["falls_back_to"] if act == "yank" else ""
+        initial = {"replacement": release.lifecycle_replacement or instead}
+        context["form"] = bound or FORMS[act](auto_id=f"{act}_%s", initial=initial)
+        return render(request, "portal/lifecycle/act.html", context, status=status)
+    if release.quarantined_at is not None:
+        context |= effects.tombstone_of(viewer, release, role)
+    context["can_end_cooldown"] = context["is_owner"] and release.is_held_back
+    context["forms"] = {name: form(auto_id=f"{name}_%s") for name, form in FORMS.items() if name not in WEIGHED}
+    context["forms"] |= {act: bound} if bound else {}
+    context |= {"restoring": bound} if bound and act == "restore" else {}
+    # A tombstone has its form.
+    context["can_restore"] = release.quarantined_at is None and release.lifecycle != Lifecycle.MAINTAINED
     if release.kind == Kind.PROVIDER:
         row = ProviderVersion.objects.select_related("key", "release__namespace").get(release=release)
         context["signing"] = {
@@ -195,6 +232,4 @@ def _page(
             "is_publishers": row.signing == Signing.PUBLISHER,
             "is_under_way": resigning.is_under_way(release),
         }
-    if context["is_operator"]:
-        context["elsewhere"] = impact.same_bytes_elsewhere(release)
     return render(request, "portal/lifecycle/page.html", context, status=status)

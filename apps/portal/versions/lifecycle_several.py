@@ -15,21 +15,25 @@ from django.views.decorators.http import require_http_methods
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.lib.errors import Conflict, NotFound, RegistryError, RoleRequired
+from apps.accounts.models import Role
+from apps.lib.errors import NotFound, RegistryError, RoleRequired
 from apps.modules import lifecycle as module_lifecycle
+from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import local_path
+from apps.portal.versions import effects
 from apps.portal.versions.lifecycle import FORMS
 from apps.providers import lifecycle as provider_lifecycle
-from apps.releases.lifecycle import impact, verbs
+from apps.releases.lifecycle import verbs
 from apps.releases.lifecycle.actions import DEPRECATE, QUARANTINE, RESTORE, YANK, VersionActions
+from apps.releases.lifecycle.impact import Act
 from apps.releases.models import Kind, Release, State
 
 _KEY = re.compile(r"[0-9]{1,18}")
 MAX_RELEASES = 500
-# The people and modules that it affects take a few queries each.
-MAX_DESCRIBED = 20
+# Each of them has its own message.
+MAX_NOTIFYING = 20
 MAX_NAMED = 5
 # Nobody reads more messages than that.
 MAX_REFUSALS_SHOWN = 10
@@ -41,12 +45,17 @@ ACTIONS: dict[str, VersionActions[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Action:
+    """`weighed`: the act whose consequences the page shows above the button."""
+
     permission: str
     verb: str
     lead: str
     done: str
-    affects_people: bool = False
-    affects_bytes: bool = False
+    weighed: Act | None = None
+
+    @property
+    def is_danger(self) -> bool:
+        return self.weighed is not None and not self.weighed.is_safe
 
 
 SEVERAL = {
@@ -55,6 +64,7 @@ SEVERAL = {
         "Deprecate",
         "Deprecated versions stay listed and served, and their pages show a warning.",
         "Deprecated",
+        Act.DEPRECATE,
     ),
     "yank": Action(
         YANK,
@@ -62,33 +72,22 @@ SEVERAL = {
         "Yanked versions are no longer listed. Clients list versions before they download: people who pinned or "
         "locked one get an error at the next init.",
         "Yanked",
-        affects_people=True,
+        Act.YANK,
     ),
     "quarantine": Action(
         QUARANTINE,
         "Quarantine",
-        "These versions are no longer served, and neither are others with the same bytes. You can lift a quarantine.",
+        "These versions are no longer served, and neither are others with the same bytes. You can restore them.",
         "Quarantined",
-        affects_people=True,
-        affects_bytes=True,
+        Act.QUARANTINE,
     ),
     "restore": Action(
         RESTORE,
         "Restore",
-        "Lifts the quarantine if there is one; otherwise ends a yank or a deprecation.",
+        "Ends the quarantine if there is one; otherwise a yank or a deprecation.",
         "Restored",
     ),
 }
-
-
-@dataclass(slots=True)
-class Row:
-    release: Release
-    address: Any
-    obstacle: Conflict | None
-    affected: impact.Affected | None = None
-    callers: Sequence[Any] | None = None
-    elsewhere: Sequence[Any] = ()
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -109,19 +108,22 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
             reauthentication.require(request, f"{action.verb} {count}: {', '.join(map(str, chosen[:MAX_NAMED]))}")
         _carry_out(request, viewer, act, chosen, form.cleaned_data)
         return HttpResponseRedirect(back, status=HTTPStatus.SEE_OTHER)
-    rows = [Row(one, ACTIONS[one.kind].address_of(one), verbs.obstacle_to(act, one)) for one in chosen]
-    for row in rows[:MAX_DESCRIBED]:
-        if action.affects_people:
-            row.affected = impact.affected_by(row.release)
-            row.callers = ACTIONS[row.release.kind].callers_of(viewer, row.release)
-        if action.affects_bytes:
-            row.elsewhere = impact.same_bytes_elsewhere(row.release)
-    context: dict[str, Any] = {"action": action, "form": form, "rows": rows, "back": back, "days": impact.DAYS}
-    context["most"] = MAX_DESCRIBED if action.affects_people and len(rows) > MAX_DESCRIBED else 0
-    context["can_count"] = sum(row.obstacle is None for row in rows)
-    context["tells_callers"] = any(row.callers is not None for row in rows)
+    rows = [(one, ACTIONS[one.kind].address_of(one), verbs.obstacle_to(act, one)) for one in chosen]
+    possible = [one for one, _, obstacle in rows if obstacle is None]
+    context: dict[str, Any] = {"action": action, "act": act, "form": form, "rows": rows, "back": back}
+    context["can_count"] = len(possible)
+    if action.weighed is not None and possible:
+        # Staff with the permission act as owners do.
+        found = of_releases(viewer, possible, action.weighed, role=Role.OWNER)
+        card = effects.card_of(viewer, found, possible[0].namespace) if _may_notify(possible) else {"effects": found}
+        context |= card
     status = HTTPStatus.UNPROCESSABLE_ENTITY if form.is_bound else HTTPStatus.OK
     return render(request, "portal/lifecycle/several.html", context, status=status)
+
+
+def _may_notify(releases: Sequence[Release]) -> bool:
+    """Each version has its own message, about which the people of one namespace read."""
+    return len(releases) <= MAX_NOTIFYING and len({one.namespace_id for one in releases}) == 1
 
 
 def _releases(keys: str) -> list[Release]:
@@ -131,13 +133,17 @@ def _releases(keys: str) -> list[Release]:
     return list(rows.select_related("namespace", "lifecycle_by", "quarantined_by").order_by("pk"))
 
 
-def _carry_out(request: HttpRequest, viewer: Viewer, act: str, releases: list[Release], told: dict[str, str]) -> None:
+def _carry_out(request: HttpRequest, viewer: Viewer, act: str, releases: list[Release], told: dict[str, Any]) -> None:
     """Each by its own verb and transaction; those that cannot are named with the reason."""
-    refused = []
+    refused, weighed = [], SEVERAL[act].weighed
+    notify = told.pop("notify", False) and _may_notify(releases)
     for release in releases:
-        actions = ACTIONS[release.kind]
+        actions, said = ACTIONS[release.kind], dict(told)
+        if notify and weighed is not None:
+            found = of_releases(viewer, [release], weighed, role=Role.OWNER)
+            said["people"] = effects.people_of(viewer, {"notify": True}, found, release.namespace)
         try:
-            getattr(actions, act)(viewer=viewer, address=actions.address_of(release), version=release.version, **told)
+            getattr(actions, act)(viewer=viewer, address=actions.address_of(release), version=release.version, **said)
         except RegistryError as refusal:
             refused.append(f"{release}: {sentence(refusal)}")
     for words in refused[:MAX_REFUSALS_SHOWN]:

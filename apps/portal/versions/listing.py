@@ -10,12 +10,12 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import operators
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
+from apps.releases.lifecycle import tombstones
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
 from apps.releases.origin.models import verified
 
@@ -35,7 +35,7 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     """Also for a name whose versions are all yanked or removed: no page is a dead end."""
     viewer, address = session_viewer(request), pages.address_type(**names)
     parent, role = pages.parent_and_role(viewer, address)
-    # Published versions and tombstones; quarantined versions only for staff.
+    # Published versions and tombstones; quarantined versions only for those who publish here, and staff.
     rows = Release.objects.filter(
         kind=pages.kind,
         namespace=parent.namespace,
@@ -43,7 +43,7 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
         state__in=[State.PUBLISHED, State.PURGED],
     ).annotate(is_prerelease=F(f"{pages.kind}_version__is_prerelease"))
     everything = (
-        rows if operators.is_operator(viewer) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
+        rows if tombstones.may_see(viewer, role) else rows.exclude(state=State.PUBLISHED, quarantined_at__isnull=False)
     )
     counts = everything.aggregate(
         **{show.replace("-", "_"): Count("pk", filter=only) for show, (_, only) in SHOWS.items()}

@@ -6,27 +6,27 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Grant, Membership, Namespace, Role, User
-from apps.accounts.people import accounts
+from apps.accounts.models import Role, User
 from apps.lib.errors import Invalid, NotFound, TooManyAttempts
 from apps.modules.dependents import configurations, users
+from apps.modules.dependents.impact import owners_of
 from apps.notify import outbox
 from apps.notify.mail.reach import Reach, reach_of
 from apps.notify.models import Topic, Watch
 from apps.portal.frame.forms import form_page, posted, sentence
 from apps.portal.frame.page_urls import url_of
+from apps.portal.versions.effects import named_in
 from apps.portal.versions.pages import VersionPages
 from apps.releases.lifecycle import messages as message_verbs
 from apps.releases.models import Lifecycle, Release
 
 OLD = "old"
-MAX_NAMED = 50
 
 
 class MessageForm(forms.Form):
@@ -35,18 +35,6 @@ class MessageForm(forms.Form):
         widget=forms.Textarea({"rows": 5}),
         help_text="What they should do, and until when. The mail names you, the versions and their page.",
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """People as an owner may read of them: some by name, the others as a number."""
-
-    count: int
-    names: list[str]
-
-    @property
-    def others(self) -> int:
-        return self.count - len(self.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +94,7 @@ def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
             return HttpResponseRedirect(url_of(address, "users"), status=HTTPStatus.SEE_OTHER)
     context: dict[str, Any] = {"address": address, "versions": versions, "offered": offered, "chosen": chosen}
     context |= {"namespace": parent.namespace, "recipients": found}
-    return form_page(request, "portal/version/notify.html", form, **context, **_named(viewer, found.reach))
+    return form_page(request, "portal/version/notify.html", form, **context, **named_in(viewer, found.reach))
 
 
 def _recipients(
@@ -118,26 +106,6 @@ def _recipients(
     people = _people(viewer, parent, named.filter(version__in=versions), versions, offered)
     hooks = outbox.listening(parent.namespace, "usage.notified")
     return Recipients(reach_of(people, topic=Topic.MESSAGES, namespace=parent.namespace), len(hooks))
-
-
-def _named(viewer: Viewer, reach: Reach) -> dict[str, Any]:
-    known = set(accounts.known_to(viewer))
-    sees_all = viewer.user is not None and viewer.user.is_staff
-
-    def named(people: list[User]) -> Named:
-        shown = [one.shown_name for one in people if sees_all or one.username in known]
-        return Named(len(people), shown[:MAX_NAMED])
-
-    reasons = [
-        ("This registry sends no mail", reach.without_server),
-        ("No mail address", reach.without_address),
-        ("Turned such mails off", reach.unwilling),
-        ("Cannot see the namespace", reach.outside),
-    ]
-    return {
-        "reached": named(reach.reached),
-        "missed": [(reason, named(people)) for reason, people in reasons if people],
-    }
 
 
 def _people(
@@ -156,12 +124,5 @@ def _people(
         for use in users.of(viewer, parent.address)
         if users.selected(use.constraint, use.source, offered) in versions
     }
-    found |= _owners(calling)
+    found |= owners_of(calling)
     return message_verbs.readers_of_mail(found, but=viewer.user_id)
-
-
-def _owners(namespaces: set[str]) -> set[int]:
-    grants = Grant.objects.active_owners().filter(namespace__in=Namespace.objects.filter(name__in=namespaces))
-    people = set(grants.filter(user__isnull=False).values_list("user", flat=True))
-    members = Membership.objects.filter(Q(team__in=grants.filter(team__isnull=False).values("team")))
-    return people | set(members.values_list("user", flat=True))

@@ -24,13 +24,15 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs.care.integrity import known
 from apps.lib import versions
-from apps.lib.errors import Invalid
+from apps.lib.errors import Invalid, NotFound
 from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.versions.effects import tombstone_of
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
+from apps.releases.lifecycle import tombstones
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
 from apps.releases.origin.models import verified
@@ -127,7 +129,9 @@ class VersionPages(ABC):
         context["login"] = None if client_setup.is_plain_http() else client_setup.login()
         context["badges"] = "" if context["needs_credentials"] else badges_markdown(address)
         if role is not None and role.covers(Role.PUBLISHER):
-            context["publish_url"] = f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"
+            context["publish_url"] = publish_url_of(self, address)
+        if release.quarantined_at is not None and role is not None:
+            context |= tombstone_of(opened.viewer, release, role)
         if role is not None and role.covers(Role.OWNER):
             context |= owner_links(release, address)
         return context | self.details_of(shown)
@@ -208,7 +212,22 @@ def default_version(request: HttpRequest, *, pages: VersionPages, contents: Cont
 def version_tab(
     request: HttpRequest, *, pages: VersionPages, tab: str, contents: Contents, version: str, **names: str
 ) -> HttpResponse:
-    return _tab(request, pages, pages.open(request, version, names), tab, contents)
+    try:
+        opened = pages.open(request, version, names)
+    except NotFound:
+        viewer, address = session_viewer(request), pages.address_type(**names)
+        parent, role = pages.parent_and_role(viewer, address)
+        stone = tombstones.quarantined(viewer, role, pages.actions.coordinate_of(address, version))
+        if stone is None or tab != "version":
+            raise
+        context = {"address": address, "parent": parent, "namespace": parent.namespace, "release": stone, "role": role}
+        context |= tombstone_of(viewer, stone, role) | {"publish_url": publish_url_of(pages, address)}
+        return render(request, "portal/version/tombstone.html", context)
+    return _tab(request, pages, opened, tab, contents)
+
+
+def publish_url_of(pages: VersionPages, address: Address) -> str:
+    return f"{reverse(pages.publish_route)}?{urlencode(asdict(address))}"
 
 
 def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, contents: Contents) -> HttpResponse:

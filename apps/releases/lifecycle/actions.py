@@ -7,7 +7,7 @@ transaction so that its row stays.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
@@ -85,26 +85,44 @@ class VersionActions(ABC, Generic[A]):
     def default_version(self, release: Release) -> Any:
         """The version that pages show first; None if none is published."""
 
-    def callers_of(self, viewer: Viewer, release: Release) -> Sequence[Any] | None:  # noqa: ARG002
-        """Modules that depend on it; None where Larder cannot tell."""
-        return None
-
-    def deprecate(self, *, viewer: Viewer, address: A, version: str, reason: str, replacement: str = "") -> Release:
+    def deprecate(
+        self,
+        *,
+        viewer: Viewer,
+        address: A,
+        version: str,
+        reason: str,
+        replacement: str = "",
+        people: Collection[int] = (),
+    ) -> Release:
         """Advise against a version; it stays listed and served. Publishers."""
         release = self.release_of(viewer, address, version, permission=DEPRECATE)
-        act = partial(verbs.deprecate, release=release, actor=viewer, reason=reason, replacement=replacement)
-        return self._done(release, act)
+        said: dict[str, Any] = {"reason": reason, "replacement": replacement, "people": people}
+        return self._done(release, partial(verbs.deprecate, release=release, actor=viewer, **said))
 
-    def yank(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+    def yank(
+        self,
+        *,
+        viewer: Viewer,
+        address: A,
+        version: str,
+        reason: str,
+        replacement: str = "",
+        people: Collection[int] = (),
+    ) -> Release:
         """Take a version out of lists; exact downloads and pages still work. Owners; publishers for `role_to_yank`."""
         release = self.release_of(viewer, address, version, permission=YANK)
         release = self._yankable(viewer, address, version, release, YANK)
-        return self._done(release, partial(verbs.yank, release=release, actor=viewer, reason=reason))
+        said: dict[str, Any] = {"reason": reason, "replacement": replacement, "people": people}
+        return self._done(release, partial(verbs.yank, release=release, actor=viewer, **said))
 
-    def quarantine(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
+    def quarantine(
+        self, *, viewer: Viewer, address: A, version: str, reason: str, people: Collection[int] = ()
+    ) -> Release:
         """Serve nothing of a version, nor of others with the same bytes. Staff."""
         release = self.operated_release(viewer, address, version, QUARANTINE)
-        return self._done(release, partial(verbs.quarantine, release=release, actor=viewer, reason=reason))
+        act = partial(verbs.quarantine, release=release, actor=viewer, reason=reason, people=people)
+        return self._done(release, act)
 
     def restore(self, *, viewer: Viewer, address: A, version: str, reason: str) -> Release:
         """Undo a deprecation (publishers), a yank (who may yank) or a quarantine (staff), whichever lies on top."""
@@ -120,12 +138,22 @@ class VersionActions(ABC, Generic[A]):
         release = self.release_of(viewer, address, version, need=Role.OWNER)
         return self._done(release, partial(verbs.end_cooldown, release=release, actor=viewer, reason=reason))
 
-    def purge(self, *, viewer: Viewer, address: A, version: str, reason: str, confirm: str) -> Release:
+    def purge(
+        self,
+        *,
+        viewer: Viewer,
+        address: A,
+        version: str,
+        reason: str,
+        confirm: str,
+        people: Collection[int] = (),
+    ) -> Release:
         """Remove a version for good: its rows now, its bytes by a worker. The number stays taken. Staff.
 
         `confirm` is the full address and version, as typed.
         """
-        return self._purge(self.operated_release(viewer, address, version, PURGE), viewer, reason, confirm)
+        release = self.operated_release(viewer, address, version, PURGE)
+        return self._purge(release, viewer, reason, confirm, people)
 
     def purge_here(self, *, address: A, version: str, reason: str, confirm: str) -> Release:
         """Purge like `purge`, for the person at the machine itself: no gate is asked, and the audit names no
@@ -198,7 +226,9 @@ class VersionActions(ABC, Generic[A]):
             raise _unknown(address, version)
         return release
 
-    def _purge(self, release: Release, actor: Viewer, reason: str, confirm: str) -> Release:
+    def _purge(
+        self, release: Release, actor: Viewer, reason: str, confirm: str, people: Collection[int] = ()
+    ) -> Release:
         if confirm.split() != str(release).split():
             raise Invalid(
                 f"The confirmation is {confirm[:200]!r}, expected {str(release)!r}.",
@@ -206,7 +236,7 @@ class VersionActions(ABC, Generic[A]):
             )
 
         def act() -> None:
-            purging.purge(release=release, actor=actor, reason=reason)
+            purging.purge(release=release, actor=actor, reason=reason, people=people)
             self.drop(release)
 
         return self._done(release, act)

@@ -3,7 +3,7 @@
 The ledger's entry and the release as a tombstone stay: the number is never used again (D5).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import partial
 
 import structlog
@@ -19,7 +19,7 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib.errors import Conflict
 from apps.releases.lifecycle import release_blobs
-from apps.releases.lifecycle.verbs import checked_reason
+from apps.releases.lifecycle.verbs import checked_reason, notified
 from apps.releases.models import WORKING, Release, ReleaseQuerySet, State
 from apps.releases.publishing.transitions import move
 
@@ -32,17 +32,17 @@ log = structlog.get_logger("larder.releases")
 
 @people_only("purge a version")
 @transaction.atomic
-def purge(*, release: Release, actor: Viewer, reason: str) -> None:
+def purge(*, release: Release, actor: Viewer, reason: str, people: Collection[int] = ()) -> None:
     """Turn the release into a tombstone and queue the removal of its bytes. Raises Invalid, Conflict.
 
-    A quarantine stays on the tombstone, so that other releases with the same bytes stay blocked.
+    A quarantine stays on the tombstone, so that other releases with the same bytes stay blocked. `people`: as in verbs.
     """
     reason = checked_reason(reason)
     if release.state == State.PURGED:
         raise Conflict(release.removal, hint="There is nothing left to purge.")
     changes = {"lifecycle_reason": reason, "lifecycle_at": timezone.now(), "lifecycle_by": actor.user}
     move(release, State.PUBLISHED, to=State.PURGED, lifecycle_replacement="", **changes)
-    detail = {"reason": reason, "digest": release.digest}
+    detail = {"reason": reason, "digest": release.digest} | notified(people)
     actor.record(Event.RELEASE_PURGED, subject=str(release), release=release.pk, **detail)
     for drop in droppers:
         drop(release)

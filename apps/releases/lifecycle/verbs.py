@@ -1,9 +1,11 @@
 """Deprecate, yank, quarantine and restore a published version of any kind (D9).
 
 Each verb is one conditional UPDATE with its audit row, so that of two at once the second raises. Permissions are
-checked by `lifecycle.actions`.
+checked by `lifecycle.actions`. `people` are the accounts that the actor notifies in the same step: the audit row names
+them, and mail of the event goes to them as well.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from django.db import transaction
@@ -13,6 +15,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind as Event
 from apps.lib.errors import Conflict, Invalid
+from apps.releases.lifecycle import messages
 from apps.releases.models import Lifecycle, Release, State
 from apps.releases.publishing.transitions import Moved
 
@@ -21,7 +24,15 @@ MAX_REPLACEMENT_CHARACTERS = 200
 
 
 @transaction.atomic
-def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str = "", by_rule: bool = False) -> None:
+def deprecate(
+    *,
+    release: Release,
+    actor: Viewer,
+    reason: str,
+    replacement: str = "",
+    people: Collection[int] = (),
+    by_rule: bool = False,
+) -> None:
     """Advise against the version; it stays listed and served. Raises Invalid, Conflict.
 
     `by_rule`: a cleanup rule chose it.
@@ -30,30 +41,41 @@ def deprecate(*, release: Release, actor: Viewer, reason: str, replacement: str 
     _refuse_unless_possible("deprecate", release)
     changes = {"lifecycle_reason": reason, "lifecycle_replacement": replacement}
     _set_lifecycle(release, actor, by_rule=by_rule, lifecycle=Lifecycle.DEPRECATED, **changes)
-    _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement, **_chosen(by_rule=by_rule))
+    told = notified(people) | _chosen(by_rule=by_rule)
+    _record(Event.RELEASE_DEPRECATED, release, actor, reason, replacement=replacement, **told)
 
 
 @transaction.atomic
-def yank(*, release: Release, actor: Viewer, reason: str, by_rule: bool = False) -> None:
+def yank(
+    *,
+    release: Release,
+    actor: Viewer,
+    reason: str,
+    replacement: str = "",
+    people: Collection[int] = (),
+    by_rule: bool = False,
+) -> None:
     """Remove the version from lists; pages and exact downloads still work. Raises Invalid, Conflict.
 
-    The replacement that a deprecation named stays. `by_rule`: a cleanup rule chose it.
+    Without a replacement the one that a deprecation named stays. `by_rule`: a cleanup rule chose it.
     """
-    reason = checked_reason(reason)
+    reason, replacement = checked_reason(reason), checked_replacement(replacement) or release.lifecycle_replacement
     _refuse_unless_possible("yank", release)
     was = release.lifecycle
-    _set_lifecycle(release, actor, by_rule=by_rule, lifecycle=Lifecycle.YANKED, lifecycle_reason=reason)
-    _record(Event.RELEASE_YANKED, release, actor, reason, before=was, **_chosen(by_rule=by_rule))
+    changes = {"lifecycle_reason": reason, "lifecycle_replacement": replacement}
+    _set_lifecycle(release, actor, by_rule=by_rule, lifecycle=Lifecycle.YANKED, **changes)
+    told = notified(people) | _chosen(by_rule=by_rule)
+    _record(Event.RELEASE_YANKED, release, actor, reason, before=was, replacement=replacement, **told)
 
 
 @transaction.atomic
-def quarantine(*, release: Release, actor: Viewer, reason: str) -> None:
+def quarantine(*, release: Release, actor: Viewer, reason: str, people: Collection[int] = ()) -> None:
     """Stop serving the version and every other release with the same bytes. Raises Invalid, Conflict."""
     reason = checked_reason(reason)
     _refuse_unless_possible("quarantine", release)
     now = timezone.now()
     _change(release, quarantined_at=now, quarantine_reason=reason, quarantined_by=actor.user)
-    _record(Event.RELEASE_QUARANTINED, release, actor, reason, digest=release.digest)
+    _record(Event.RELEASE_QUARANTINED, release, actor, reason, digest=release.digest, **notified(people))
 
 
 @transaction.atomic
@@ -112,13 +134,18 @@ def standing_of(release: Release) -> str:
     return f"{release} is {what} since {at:%Y-%m-%d %H:%M} UTC, by {who}: {ended(why)}"
 
 
+def notified(people: Collection[int]) -> dict[str, Any]:
+    """Return what the audit says of those whom the actor notifies."""
+    return {"people": sorted(people)[: messages.MAX_PEOPLE]} if people else {}
+
+
 def ended(text: str) -> str:
     return text if text[-1:] in (".", "!", "?") else f"{text}."
 
 
 def obstacle_to(verb: str, release: Release) -> Conflict | None:
     """Return why the state of the release does not allow the verb; None if it does."""
-    if verb == "restore" and release.quarantined_at is not None:
+    if release.quarantined_at is not None and verb in ("restore", "purge") and release.state == State.PUBLISHED:
         return None
     said, hint = standing_of(release), ""
     if release.state != State.PUBLISHED:

@@ -88,9 +88,9 @@ def test_the_page_says_whom_a_yank_hits(operator_client, versions, bob):
     Fetch.objects.create(release=versions[0].release, user=bob, last_on=timezone.now().date(), count=7)
     page = shown(operator_client, "yank", versions[0])
 
-    assert ">7</td>" in pages.markup_of(page)
-    assert ">bob</td>" in pages.markup_of(page)
-    assert "Downloads in 30 days" not in shown(operator_client, "deprecate", versions[0]).text
+    assert '<strong class="figure">7</strong> <span>downloads in 30 days</span>' in pages.markup_of(page)
+    assert '<th scope="row">bob</th>' in pages.markup_of(page)
+    assert "button--danger" not in shown(operator_client, "deprecate", versions[0]).text
 
 
 def test_a_quarantine_names_others_with_the_same_bytes(operator_client, published, alice):

@@ -1,8 +1,18 @@
 """Module blocks and required providers of modules, as rows."""
 
+from django.utils import timezone
+
+from apps.accounts.models import User
 from apps.lib.addresses import canonical
-from apps.modules.models import Module, ModuleCall, ModuleVersion, ProviderRequirement
-from apps.releases.models import SearchDoc
+from apps.modules.models import (
+    Configuration,
+    ConfigurationUse,
+    Module,
+    ModuleCall,
+    ModuleVersion,
+    ProviderRequirement,
+)
+from apps.releases.models import Release, SearchDoc
 
 
 def default_of(module: Module) -> ModuleVersion:
@@ -36,3 +46,9 @@ def requires(module: Module, *providers: str, constraint: str = "") -> None:
         )
         for provider in providers
     )
+
+
+def reported(user: User, release: Release, repository: str, *, folder: str = "", constraint: str = "") -> None:
+    """The pipeline of the account reported that the configuration has the release installed."""
+    row = Configuration.objects.create(reporter=user, repository=repository, folder=folder, reported_at=timezone.now())
+    ConfigurationUse.objects.create(configuration=row, release=release, constraint=constraint)

@@ -20,5 +20,7 @@ def said(answer: Any) -> str:
 
 
 def purge(staff: User, version: str) -> None:
-    more = {"reason": "It has a key.", "confirm": f"{NAME} {version}"}
-    lifecycle.purge(viewer=Viewer(staff), address=ModuleAddress.parse(NAME), version=version, **more)
+    reason, confirm = "It has a key.", f"{NAME} {version}"
+    lifecycle.purge(
+        viewer=Viewer(staff), address=ModuleAddress.parse(NAME), version=version, reason=reason, confirm=confirm
+    )

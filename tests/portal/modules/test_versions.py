@@ -67,7 +67,7 @@ def test_it_shows_and_filters_every_state_with_its_reason_and_quarantine_to_staf
     assert "/modules/acme/vpc/aws/1.0.0" not in rows["1.0.0"], "there is no such page any more"
 
     staffs = browser_of(olga).get(URL)
-    [quarantined] = [row for row in rows_of(staffs) if "In quarantine" in row]
+    [quarantined] = [row for row in rows_of(staffs) if "Quarantined" in row]
     assert "1.1.0" in versions_of(staffs)
     assert "Malware." in quarantined
     assert {

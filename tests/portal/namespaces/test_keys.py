@@ -5,10 +5,14 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.accounts.models import User
 from apps.audit.models import AuditEvent
+from apps.notify import outbox
+from apps.notify.models import Letter, Topic
 from apps.signing.models import PrivateKey, SigningKey
 from tests import pages
 from tests.builders.keys import extended, signing_key
+from tests.modules.dependents.rows import reported
 from tests.portal.providers.rows import provider_version, row_of_key
 from tests.rows import for_each_row
 
@@ -215,6 +219,51 @@ def test_a_key_is_ended_with_a_reason_that_everybody_reads(browser, bob, browser
     assert (registered.state, registered.reason) == (f"{act}d", "Its laptop was stolen.")
     assert "Its laptop was stolen." in browser_of(bob).get(url).text
     assert browser.post(f"{url}/{act}", {"reason": "Again."}).status_code == 409
+
+
+@for_each_row(
+    ("act", "figure"),
+    [
+        ("revoke", "configuration moves to 1.1.0"),
+        ("retire", "configuration keeps working"),
+    ],
+)
+def test_who_uses_what_it_signed_is_shown_and_notified(acme, alice, bob, dora, browser_of, settings, act, figure):
+    """Dora ends it, Alice publishes there, and Bob's pipeline reported a version that it signed."""
+    settings.SMTP = {"host": "127.0.0.1", "port": 1}
+    User.objects.update(email="someone@acme.example")
+    key = row_of_key(acme, 7, custody="registry")
+    old = provider_version(acme, "dns", "1.0.0", key=key).release
+    provider_version(acme, "dns", "1.1.0", key=row_of_key(acme, 8, custody="registry"))
+    reported(bob, old, "acme/shop-infra", constraint="~> 1.0")
+    url = f"{KEYS}/{key.fingerprint}/{act}"
+    page = pages.shown(browser_of(dora).get(url))
+    assert f"<span>{figure}</span>" in page
+    assert "acme/shop-infra" in page
+    assert "Notify the person behind them" in page
+
+    done = browser_of(dora).post(url, {"reason": "Its laptop was stolen.", "notify": "on"}, follow=True)
+
+    assert "Larder notifies 1 person." in done.text
+    outbox.dispatch()
+    found = {str(letter.user): letter for letter in Letter.objects.all()}
+    assert {name: letter.topic for name, letter in found.items()} == {"alice": Topic.KEYS, "bob": Topic.WITHDRAWN}
+    for letter in found.values():
+        assert letter.subject == f"dora {act}d a signing key of acme"
+        assert key.fingerprint in letter.text
+        assert "Reason: Its laptop was stolen." in letter.text
+
+
+def test_the_api_says_who_uses_what_it_signed_and_ends_nothing(acme, bob, dora, alice, tofu):
+    key = row_of_key(acme, 7, custody="registry")
+    reported(bob, provider_version(acme, "dns", "1.0.0", key=key).release, "acme/shop-infra", constraint="1.0.0")
+    url = f"/api/v1/namespaces/acme/keys/{key.fingerprint}"
+
+    revoked, retired = (tofu(dora).post(f"{url}/{act}?dry_run=1").json() for act in ("revoke", "retire"))
+    assert (revoked["fails"], retired["fails"], retired["keeps"]) == (1, 0, 1)
+    assert tofu(alice).post(f"{url}/revoke?dry_run=1").status_code == 403
+    key.refresh_from_db()
+    assert key.state == "active"
 
 
 @pytest.mark.slow

@@ -54,14 +54,17 @@ def test_a_quarantine_is_for_staff_who_see_what_else_stops(acme, pantry, out, ke
     shared = ReleaseBlob.objects.filter(release=out.release, name__endswith="linux_amd64.zip").get()
     ReleaseBlob.objects.create(release=twin.release, digest=shared.digest, name="other.zip")
 
-    assert "pantry/copy 3.0.0" in pages.markup_of(browser_of(olga).get(URL))
+    assert "pantry/copy 3.0.0" in pages.markup_of(browser_of(olga).get(f"{URL}?act=quarantine"))
     assert "pantry/copy 3.0.0" in pages.markup_of(browser_of(olga).get(f"{URL}/purge"))
-    assert "pantry/copy 3.0.0" not in pages.markup_of(browser_of(dora).get(URL))
+    assert "pantry/copy 3.0.0" not in pages.markup_of(browser_of(dora).get(f"{URL}?act=quarantine"))
     assert send(browser_of(dora), "quarantine").status_code == 403
     assert send(browser_of(olga), "quarantine", reason="Malware.").url == PAGE
-    assert browser_of(dora).get(PAGE).status_code == browser_of(dora).get(URL).status_code == 404
+    assert browser_of(dora).get(URL).status_code == 404
+    stone = pages.shown(browser_of(dora).get(PAGE))
+    assert "1.2.0 is quarantined" in stone
+    assert "Malware." in stone
     page = pages.markup_of(browser_of(olga).get(PAGE))
-    assert "This version is quarantined" in page
+    assert "1.2.0 is quarantined" in page
     for words in ("> Older version<", "A newer version is available", "Clients still install", "> Latest<"):
         assert words not in page
     assert send(browser_of(olga), "restore").url == PAGE

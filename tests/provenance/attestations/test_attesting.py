@@ -226,8 +226,8 @@ def test_nothing_is_said_about_what_is_in_quarantine_or_purged(release, attach, 
     with pytest.raises(Conflict):
         attesting.keep(Viewer(alice), attesting.check(release, content, DSSE))
 
-    more = {"reason": "It has a key.", "confirm": "acme/vpc/aws 1.2.0"}
-    lifecycle.purge(viewer=staff, address=address, version="1.2.0", **more)
+    reason, confirm = "It has a key.", "acme/vpc/aws 1.2.0"
+    lifecycle.purge(viewer=staff, address=address, version="1.2.0", reason=reason, confirm=confirm)
     assert Release.objects.filter(pk=release.pk, state="purged").exists()
     assert not Attestation.objects.exists()
     assert not Referrer.objects.exists()

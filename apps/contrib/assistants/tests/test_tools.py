@@ -9,9 +9,11 @@ from apps.contrib.assistants import sizes
 from apps.contrib.assistants.tests.conftest import send
 from apps.lib.addresses import ModuleAddress
 from apps.modules.lifecycle import ACTIONS
+from apps.modules.models import Module
 from apps.providers.catalogue import refresh
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import signing_key
+from tests.modules.dependents.rows import calls, reported
 from tests.protocol.providers import cast
 
 PARTS = {
@@ -42,6 +44,7 @@ def test_the_tools_say_what_they_take(tofu, bob):
         "describe_version",
         "read_example",
         "compare_versions",
+        "show_consequences",
     ]
     assert all(tool["annotations"]["readOnlyHint"] for tool in tools)
     assert tools[0]["inputSchema"]["required"] == ["words"]
@@ -132,6 +135,19 @@ def test_an_example_calls_this_registry_and_two_versions_are_compared_with_their
     assert said["warnings"] == ["1.2.0 is deprecated: Leaks its subnets. Use 2.0.0 instead."]
 
 
+def test_the_consequences_are_as_much_as_the_role_and_token_let_read(published, three, ask, bob, dora):
+    published("acme/app/aws", "1.0.0")
+    calls(Module.objects.get(name="app"), VPC, constraint="1.1.0")
+    reported(bob, three["1.1.0"], "acme/shop-infra")
+
+    said = ask(bob, "show_consequences", address=VPC, version="1.1.0")
+    assert (said["act"], said["fails"], said["may_fail"], said["downloads"]) == ("yank", 1, 0, 0)
+    assert [(one["kind"], one["name"], one["effect"]) for one in said["hits"]] == [("module", "acme/app/aws", "fails")]
+    owned = ask(dora, "show_consequences", address=VPC, version="1.1.0", act="quarantine")
+    assert (owned["fails"], owned["may_fail"], owned["people"]) == (1, 1, 2)
+    assert "Expected one of: deprecate, yank" in ask(bob, "show_consequences", address=VPC, version="1.1.0", act="burn")
+
+
 def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     key = cast.add_key(acme, signing_key("ed25519"))
     refresh(cast.add_version(key, signing_key("ed25519"), "dns", "1.0.0").provider)
@@ -153,6 +169,7 @@ def test_a_private_module_is_hidden_from_a_stranger_and_costs_others_few_queries
         "describe_version": {},
         "read_example": {"example": "simple"},
         "compare_versions": {"before": "1.1.0", "after": "1.2.0"},
+        "show_consequences": {"version": "1.1.0"},
     }.items():
         assert ask(charlie, tool, address=VPC, **more).startswith("There is no namespace 'acme' that you can see.")
         with django_assert_max_num_queries(11):

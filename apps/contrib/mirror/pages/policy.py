@@ -19,7 +19,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Effect, Upstream, UpstreamVersion
-from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
+from apps.contrib.mirror.policy import advisories, consequences, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.policy_exceptions import ModuleVersion
 from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid, NotFound
@@ -116,7 +116,7 @@ def policy(request: HttpRequest, host: str) -> HttpResponse:
         "rules": [one.fields_of_rule() for one in rules.ordered_forms],
         "cooldown_days": form.cleaned_data["cooldown_days"],
     }
-    run = None
+    run = effects = None
     if "save" in request.POST:
         reauthentication.require(request, f"Change the policy of {upstream}")
     with refusals_on(form):
@@ -125,7 +125,8 @@ def policy(request: HttpRequest, host: str) -> HttpResponse:
             messages.success(request, "Policy saved. It applies from the next request.")
             return see_other("upstream-policy", upstream.host)
         run = rulebook.dry_run(upstream, now=timezone.now(), **wanted)
-    return _page(request, viewer, upstream, forms=(form, rules), run=run, is_refused=run is None)
+        effects = consequences.of_policy(upstream, run)
+    return _page(request, viewer, upstream, forms=(form, rules), run=run, effects=effects, is_refused=run is None)
 
 
 @require_POST

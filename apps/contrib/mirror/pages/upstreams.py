@@ -19,7 +19,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
 from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
-from apps.contrib.mirror.policy import held_back
+from apps.contrib.mirror.policy import consequences, held_back
 from apps.contrib.mirror.records import alarms, trust
 from apps.contrib.mirror.serving import catalogue
 from apps.lib.net.hostnames import as_written
@@ -269,7 +269,11 @@ def upstream_remove(request: HttpRequest, host: str) -> HttpResponse:
     require(viewer)
     row = upstreams.upstream_for(viewer, host)
     if request.method != "POST":
-        context = {"upstream": row, "facts": upstream_facts.facts_of([row])[row.pk]}
+        context = {
+            "upstream": row,
+            "facts": upstream_facts.facts_of([row])[row.pk],
+            "effects": consequences.of_removal(row),
+        }
         return render(request, "portal/upstream/remove.html", context)
     reauthentication.require(request, f"Remove the mirror of {row.host}")
     upstreams.remove(row.host, actor=viewer)

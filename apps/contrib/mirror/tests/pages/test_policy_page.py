@@ -6,6 +6,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
+from apps.contrib.mirror.models import UpstreamPackage
 from apps.contrib.mirror.policy import advisories, rulebook
 from apps.contrib.mirror.tests.policy_rows import LONG_AGO, provider, rule, save, upstream, version, visible
 from tests import pages
@@ -60,9 +61,18 @@ def test_staff_add_a_rule_preview_it_and_save_it(staff, opentofu, random):
     preview = pages.shown(staff.post(URL, sent | {"preview": "1"}))
 
     assert 'data-hidden="1" data-shown="0"' in preview
+    assert "No one is hit: no client fetched what disappears" in preview
     assert "rule 1: deny hashicorp/*" in preview
     assert not opentofu.rules.exists()
     assert visible(random) == ["1.0.0"]
+
+    package = UpstreamPackage.objects.create(
+        version=random.versions.get(), os="linux", arch="amd64", filename="a.zip", digest="a" * 64
+    )
+    UpstreamPackage.objects.filter(pk=package.pk).update(used_at=timezone.now(), uses=3)
+    hit = pages.shown(staff.post(URL, sent | {"preview": "1"}))
+    assert "<span>version in use is no longer served" in hit
+    assert "registry.opentofu.org/hashicorp/random 1.0.0" in hit
 
     done = staff.post(URL, sent | {"save": "1"}, follow=True)
 

@@ -1,8 +1,10 @@
 """The forms of staff: enable, change and remove a registry."""
 
+from django.utils import timezone
+
 from apps.audit.models import AuditEvent
 from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.models import Upstream
+from apps.contrib.mirror.models import Upstream, UpstreamPackage
 from apps.contrib.mirror.tests import mirrored
 from tests.pages import shown, text_of
 from tests.rows import for_each_row
@@ -118,6 +120,13 @@ def test_removal_says_what_is_forgotten_and_how_to_keep_it(browser_of, olga):
 
     assert "deletes 5 stored packages" in page
     assert "switch the mirror off instead" in page
+    UpstreamPackage.objects.update(used_at=None)
+    assert "No one is hit: no client fetched anything of it" in shown(client.get(f"{ONE}/remove"))
+    package = UpstreamPackage.objects.earliest("pk")
+    UpstreamPackage.objects.filter(pk=package.pk).update(used_at=timezone.now(), uses=7)
+    page = shown(client.get(f"{ONE}/remove"))
+    assert "<span>provider in use is no longer served" in page
+    assert f"registry.opentofu.org/{package.version.provider.address}" in page
     assert client.post(f"{ONE}/remove").status_code == 303
     assert upstreams.of_host("registry.opentofu.org") is None
 

@@ -8,8 +8,10 @@ from django.contrib.auth.models import Permission
 from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import User
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream
+from apps.contrib.mirror.policy import rulebook
 from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests import fetched
 from apps.notify import webhooks
@@ -73,6 +75,27 @@ def test_an_alarm_that_is_found_again_is_told_once_and_staff_can_switch_these_ma
     tell()
     assert Delivery.objects.count() == 1
     assert not Letter.objects.exists()
+
+
+def test_a_changed_policy_is_read_by_the_other_staff_with_the_rules(upstream, olga, alice, loopback, receiver):  # noqa: F811
+    boss = User.objects.create(username="otto", is_staff=True, is_superuser=True)
+    with_mail(olga, alice, boss)
+    there = receiver()
+    events = ["upstream.policy-changed"]
+    webhooks.create(namespace=None, url=there.url, events=events, shape="standard", actor=Viewer(olga))
+    rules = [{"effect": "deny", "pattern": "acme/*", "reason": "Not needed"}]
+    rulebook.change(upstream, rules=rules, actor=Viewer(olga), cooldown_days=7)
+    tell()
+
+    [got] = there.received
+    data = json.loads(got.body)["data"]
+    assert data["url"] == f"{site.PUBLIC_URL}/mirror/{upstream.host}/policy"
+    assert data["after"]["cooldown_days"] == 7
+    [letter] = Letter.objects.all()
+    assert str(letter.user) == "otto", "neither who did it nor who decides nothing"
+    assert letter.subject == f"olga changed the policy of {upstream.host}"
+    assert "Cool-down: 0 days before, 7 days now." in letter.text
+    assert "Added: deny acme/* (Not needed)" in letter.text
 
 
 @pytest.mark.both
