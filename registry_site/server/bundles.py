@@ -16,7 +16,7 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 from apps.lib.process import durable
 from registry_site.server.files import replace
 
-_COMMON = ("buttons", "forms", "tables", "cards", "badges", "navigation")
+_COMMON = ("buttons", "forms", "tables", "cards", "badges", "marks", "navigation")
 _INSIDE = ("meters", "prose", "tabs", "entries", "source", "keys", "docs", "git")
 
 
