@@ -17,7 +17,7 @@ from apps.lib.process import durable
 from registry_site.server.files import replace
 
 _COMMON = ("buttons", "forms", "tables", "cards", "badges", "marks", "navigation")
-_INSIDE = ("meters", "prose", "tabs", "entries", "source", "keys", "docs", "git")
+_INSIDE = ("meters", "copybar", "prose", "tabs", "entries", "source", "keys", "docs", "git")
 
 
 def _sources(*components: str) -> list[str]:

@@ -122,10 +122,8 @@ def test_a_known_system_has_its_drawing_and_every_other_name_a_letter():
     letters = compiled('{% load marks %}{% mark "<x" %}{% jar "acme" %}{% initials owners %}')
     text = letters.render({"owners": ["bob", "the team cooks"]})
 
-    assert re.fullmatch(
-        r'<span class="mark mark--large hue-1" aria-hidden="true"><svg><use href="/static/img/marks.*#aws"></use></svg></span>',
-        drawn,
-    )
+    tile = '<span class="mark mark--large hue-1" aria-hidden="true"><svg><use href="/static/img/marks.svg#aws"></use>'
+    assert drawn == f"{tile}</svg></span>"
     assert re.findall(r'class="([\w -]+) hue-[1-5]" aria-hidden="true">(.)</span>', text) == [
         ("mark", "X"),
         ("mark mark--jar", "A"),
