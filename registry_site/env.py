@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from email.utils import formataddr
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,11 @@ def way_out(prefix: str) -> dict[str, Any]:
     with stopping(f"{prefix}_CA_FILE"):
         ca_file = outgoing.certificates_in(text(f"{prefix}_CA_FILE"))
     return {"allow": networks(f"{prefix}_ALLOW"), "ca_file": ca_file, "proxy": url(f"{prefix}_PROXY", "", "http")}
+
+
+def sender(name: str, person: str, mailbox: str) -> str:
+    """Read the sender of mails; by default `person <mailbox>`, quoted as mails need it."""
+    return text(name, formataddr((person, mailbox)))
 
 
 def smtp(name: str) -> dict[str, Any] | None:

@@ -349,8 +349,10 @@ JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36
 WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
 UPSTREAM_WAIT_SECONDS = env.number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600)  # of a client, for a fetch
 globals().update(rooms.settings(env))
+SITE_NAME = env.text("LARDER_SITE_NAME", "Larder")
+SITE_LOGO = env.text("LARDER_SITE_LOGO")  # startup/checks.py looks into it
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
-MAIL_FROM = env.text("LARDER_MAIL_FROM", f"Larder <larder@{PUBLIC_HOST.partition(':')[0]}>")
+MAIL_FROM = env.sender("LARDER_MAIL_FROM", SITE_NAME, f"larder@{PUBLIC_HOST.partition(':')[0]}")
 NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")

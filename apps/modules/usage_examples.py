@@ -1,4 +1,4 @@
-"""An example as a configuration of its own: what it calls by a local path, it calls from this registry."""
+"""Examples and READMEs in this registry's address: what they call by a local path or from elsewhere, they call here."""
 
 import posixpath
 import re
@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from apps.lib.addresses import ModuleAddress
 from apps.modules.contents import files
 from apps.modules.models import ModuleVersion
 
@@ -13,6 +14,11 @@ MAX_FILES = 20
 MAX_BYTES = 64 * 1024
 SUFFIXES = (".tf", ".tofu", ".tfvars")
 _SOURCE = re.compile(r'(?P<indent>[ \t]*)source(?P<space>[ \t]*)=[ \t]*"(?P<path>\.{1,2}(?:/[^"$%]*)?)"(?P<rest>.*)')
+# A source in a configuration, or in one that a README shows: rendered, with or without colours.
+_WRITTEN = (
+    r'(?P<head>\bsource(?:</span>)?[ \t]*=[ \t]*(?:<span class="[\w -]+">)*(?:"|&quot;))'
+    r'(?P<found>(?:[\w.:-]+/)?[\w-]+/{}/{})(?=//|"|&quot;)'
+)
 # Lines between the head of a module block and its source.
 _NEAR = 200
 
@@ -34,10 +40,10 @@ class Ready:
     others: list[str]
 
 
-def ready(version: ModuleVersion, unit: Mapping[str, Any], *, sources: Mapping[str, str]) -> Ready:
+def ready(version: ModuleVersion, unit: Mapping[str, Any], *, sources: Mapping[str, str], own: str) -> Ready:
     """`unit` is an example's part of the inspection, `sources` the registry's source of each folder, "" for the root.
 
-    Reads storage. Raises Unavailable if it fails.
+    `own` is the registry's source of the module. Reads storage. Raises Unavailable if it fails.
     """
     prefix = f"{unit['path']}/"
     names = [row["name"] for row in version.files if row["name"].startswith(prefix)]
@@ -54,7 +60,8 @@ def ready(version: ModuleVersion, unit: Mapping[str, Any], *, sources: Mapping[s
             found.append(ReadyFile(last, problem="This file is not text."))
             continue
         heads = [call["line"] for call in unit["calls"] if call["file"] == name]
-        found.append(ReadyFile(last, rewritten(text, heads, unit["path"], sources, version.release.version)))
+        text = rewritten(text, heads, unit["path"], sources, version.release.version)
+        found.append(ReadyFile(last, readdressed(text, version.module.address, own)))
     return Ready(found, [name[len(prefix) :] for name in names if name not in shown])
 
 
@@ -77,3 +84,18 @@ def rewritten(text: str, heads: Collection[int], folder: str, sources: Mapping[s
                 )
             break
     return "\n".join(lines)
+
+
+def readdressed(text: str, address: ModuleAddress, own: str, *, mark: str = "{}") -> str:
+    """Replace the module's address in another registry by `own`, its source in this one.
+
+    An address with the same name and system is taken for the module's, in any namespace of any registry. `text` is a
+    configuration, or a rendered README; `mark` is the HTML around what was replaced. Constraints of versions stay: a
+    module keeps its numbers when it moves.
+    """
+    pattern = re.compile(_WRITTEN.format(re.escape(address.name), re.escape(address.system)), re.IGNORECASE)
+
+    def written(found: re.Match[str]) -> str:
+        return found[0] if found["found"] == own else found["head"] + mark.format(own)
+
+    return pattern.sub(written, text)

@@ -2,7 +2,7 @@
 
 from apps import room
 from apps.portal import api_docs, help_pages, home, publish_script
-from apps.portal.frame import context, reauthentication
+from apps.portal.frame import branding, context, reauthentication
 from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
 from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
@@ -43,6 +43,7 @@ urlpatterns = [
     *api_docs.urlpatterns,
     *publish_script.urlpatterns,
     *context.urlpatterns,
+    *branding.urlpatterns,
     *tokens.urlpatterns,
     *cli_login.urlpatterns,
     *invitations.urlpatterns,

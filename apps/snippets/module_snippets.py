@@ -11,7 +11,9 @@ from django.urls import reverse
 
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
+from apps.modules import usage_examples
 from apps.modules.models import ModuleVersion
+from apps.modules.usage_examples import Ready
 from apps.snippets import client_setup, oci_snippets
 
 _LABEL = re.compile(r"[A-Za-z_][\w-]*")
@@ -25,15 +27,16 @@ _EMPTY_VALUES = (
 LONGEST_TYPE = 60
 INPUTS_SHOWN = 100  # in a block to copy
 Inputs = Iterable[Mapping[str, Any]]  # as apps.modules.inspection documents variables
-RANGE_HINT = "Clients install the highest version in the range, so you get fixes and additions automatically."
+EXACT_HINT = "Always this version, until you change the number."
 OCI_HINT = "For OpenTofu 1.10 and later. Without ?tag= it is the highest stable version; ?digest= pins the bytes."
-OCI_SIGN_IN = "Sign in with docker login or an oci_credentials block: the token of tofu login has no effect here."
+OCI_SIGN_IN = "The token of tofu login has no effect here:"
 
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """One way to write the block."""
+    """One way to use a version: text to copy under a short `title`, with what it means. `key` names the way."""
 
+    key: str
     title: str
     text: str
     hint: str = ""
@@ -47,30 +50,32 @@ def usages(
     inputs: Inputs = (),
     is_public: bool = False,
 ) -> list[Usage]:
-    """The block for exactly this version, for compatible versions, and as a package; each with its required inputs."""
+    """The lines for exactly this version, for compatible versions, as a package, and the block with required inputs."""
+    constraint, is_range = version, not versions.parse(version).is_prerelease  # ranges match no pre-release
+    ways = [Usage("exact", "Exact", "\n".join(_origin(address, version, folder)), EXACT_HINT)]
+    if is_range:
+        constraint = compatible(version)
+        ways.append(Usage("range", "Range", "\n".join(_origin(address, constraint, folder)), range_hint(version)))
+    hint = OCI_HINT if is_public else f"{OCI_HINT} {OCI_SIGN_IN}"
+    ways.append(Usage("oci", "OCI", _package(address, version, folder), hint))
     lines = input_lines(inputs)
-    fill_in = " Replace the values of the inputs with your own." if lines else ""
-    exactly = module_block(address, version, folder=folder, lines=lines)
-    blocks = [Usage("Exactly this version", exactly, fill_in.strip())]
-    if not versions.parse(version).is_prerelease:  # ranges match no pre-release
-        blocks.append(
-            Usage(
-                "Compatible versions",
-                module_block(address, compatible(version), folder=folder, lines=lines),
-                RANGE_HINT + fill_in,
-            )
-        )
-    package = package_block(address, version, folder=folder, lines=lines)
-    blocks.append(
-        Usage("As an OCI package", package, (OCI_HINT if is_public else f"{OCI_HINT} {OCI_SIGN_IN}") + fill_in)
-    )
-    return blocks
+    fill_in = "Replace the values of the inputs with your own." if lines else "It has no required inputs."
+    ways.append(Usage("form", "Form", module_block(address, constraint, folder=folder, lines=lines), fill_in))
+    return ways
+
+
+def range_hint(version: str) -> str:
+    """The versions that `compatible` of it allows, in words."""
+    least = compatible(version).removeprefix("~> ").split(".")
+    below = [*least[:-2], str(int(least[-2]) + 1)]
+    least, below = [[*numbers, "0", "0"][:3] for numbers in (least, below)]
+    return f"The highest version from {'.'.join(least)}, below {'.'.join(below)}."
 
 
 def submodule_usages(address: ModuleAddress, version: str, folders: Mapping[str, Inputs]) -> list[Usage]:
     """The block of each submodule with its required inputs, for a module that has no root to call."""
     return [
-        Usage(folder, module_block(address, version, folder=folder, lines=input_lines(inputs)))
+        Usage(folder, folder, module_block(address, version, folder=folder, lines=input_lines(inputs)))
         for folder, inputs in folders.items()
     ]
 
@@ -95,16 +100,23 @@ def required_lines(unit: Mapping[str, Any]) -> list[str]:
 
 
 def module_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Sequence[str] = ()) -> str:
-    origin = [f'source  = "{source_of(address, folder)}"', f'version = "{version}"']
-    return _block(label_of(address, folder), origin, lines)
+    return _block(label_of(address, folder), _origin(address, version, folder), lines)
 
 
 def package_block(address: ModuleAddress, version: str, *, folder: str = "", lines: Sequence[str] = ()) -> str:
-    """With an `oci://` source. A `version` beside it is an error: the tag is the version."""
-    return _block(label_of(address, folder), [f'source = "{oci_snippets.source(address, version, folder)}"'], lines)
+    return _block(label_of(address, folder), [_package(address, version, folder)], lines)
 
 
-def _block(label: str, origin: Iterable[str], lines: Sequence[str]) -> str:
+def _origin(address: ModuleAddress, constraint: str, folder: str) -> list[str]:
+    return [f'source  = "{source_of(address, folder)}"', f'version = "{constraint}"']
+
+
+def _package(address: ModuleAddress, version: str, folder: str) -> str:
+    """An `oci://` source. A `version` beside it is an error: the tag is the version."""
+    return f'source = "{oci_snippets.source(address, version, folder)}"'
+
+
+def _block(label: str, origin: Sequence[str], lines: Sequence[str]) -> str:
     inside = [*origin, "", *lines] if lines else origin
     body = "\n".join(f"  {line}" if line else "" for line in inside)
     return f'module "{label}" {{\n{body}\n}}'
@@ -129,6 +141,17 @@ def compatible(version: str) -> str:
 def credentials_block() -> str:
     """For the CLI configuration file: a TF_TOKEN_ variable cannot name a host with a port."""
     return f'credentials "{client_setup.host()}" {{\n  token = "lrd_…"\n}}'
+
+
+def ready_example(shown: ModuleVersion, unit: Mapping[str, Any]) -> Ready:
+    """An example of the version as a configuration that calls this registry: its part of the inspection is `unit`.
+
+    Reads storage. Raises Unavailable if it fails.
+    """
+    address = shown.module.address
+    folders = [one["path"] for one in shown.inspection["units"] if one["kind"] != "example"]
+    sources = {folder: source_of(address, folder) for folder in folders}
+    return usage_examples.ready(shown, unit, sources=sources, own=source_of(address))
 
 
 def publish_command(address: ModuleAddress, latest: str) -> str:

@@ -5,16 +5,16 @@ from collections.abc import Iterable
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress
 from apps.snippets import client_setup
-from apps.snippets.module_snippets import Usage, compatible
+from apps.snippets.module_snippets import EXACT_HINT, Usage, compatible, range_hint
 
 
 def usages(address: ProviderAddress, version: str) -> list[Usage]:
     """The block for exactly this version, and for compatible versions."""
-    blocks = [Usage("Exactly this version", required_block(address, version))]
+    ways = [Usage("exact", "Exact", required_block(address, version), EXACT_HINT)]
     if not versions.parse(version).is_prerelease:  # ranges match no pre-release
-        hint = "Clients install the highest version in the range; the lock file pins it until an upgrade."
-        blocks.append(Usage("Compatible versions", required_block(address, compatible(version)), hint))
-    return blocks
+        hint = f"{range_hint(version)} The lock file pins it until an upgrade."
+        ways.append(Usage("range", "Range", required_block(address, compatible(version)), hint))
+    return ways
 
 
 def required_block(address: ProviderAddress, constraint: str) -> str:

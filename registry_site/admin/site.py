@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
+from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
@@ -60,8 +61,6 @@ _LASTING = ("modules", "providers", "releases", "jobs", "blobs", "notify")
 
 
 class LarderAdminSite(AdminSite):
-    site_title = "Larder admin"
-    site_header = "Larder admin"
     index_title = "Operations"
     site_url = "/"
 
@@ -95,7 +94,9 @@ class LarderAdminSite(AdminSite):
         return super().admin_view(confirmed, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        return {**super().each_context(request), "may_upload": self.may_upload(request)}
+        title = f"{settings.SITE_NAME} admin"
+        own = {"site_title": title, "site_header": title, "may_upload": self.may_upload(request)}
+        return {**super().each_context(request), **own}
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:  # noqa: ARG002  # Django's
         lists = {one["model"]: one for app in self._build_app_dict(request).values() for one in app["models"]}

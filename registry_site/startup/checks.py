@@ -16,10 +16,12 @@ from apps.lib.errors import Invalid
 from apps.lib.net import addresses
 from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
+from apps.portal.frame import branding
 from apps.signing import fingerprints, vault
 from registry_site import env
 from registry_site.startup import variables
 
+LONGEST_SITE_NAME = 40
 NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshfs", "ceph", "fuse.glusterfs")
 
 
@@ -34,6 +36,21 @@ def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> li
         hint = f"Remove it, or remove {left_out} from LARDER_WITHOUT."
         found[name] = (f"LARDER_WITHOUT leaves out {left_out}: {name} changes nothing.", hint)
     return [Warning(message, hint=hint, id="larder.W030") for message, hint in found.values()]
+
+
+@register()
+def site_is_presentable(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """Refuse a name that does not fit into a title, and a logo that cannot be shown or that could act."""
+    found: list[CheckMessage] = []
+    if not settings.SITE_NAME.isprintable() or len(settings.SITE_NAME) > LONGEST_SITE_NAME:
+        message = f"LARDER_SITE_NAME: expected one line of at most {LONGEST_SITE_NAME} characters."
+        found.append(Error(message, hint="Choose a shorter name.", id="larder.E031"))
+    try:
+        branding.chosen_logo(settings.SITE_LOGO)
+    except Invalid as error:
+        message = f"LARDER_SITE_LOGO={settings.SITE_LOGO}: {str(error).removesuffix('.')}."
+        found.append(Error(message, hint=error.hint or "Name an SVG or PNG file.", id="larder.E032"))
+    return found
 
 
 @register(Tags.security, deploy=True)

@@ -222,6 +222,7 @@ NO_PAGES = {
     "namespace-feed",
     "publish-script",
     "publish-script-pinned",
+    "site-logo",
     "theme",
     "passkey-add",
     "passkey-registration",

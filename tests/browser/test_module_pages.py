@@ -75,7 +75,11 @@ def test_a_wide_table_of_a_readme_scrolls_and_shows_all_columns_where_they_fit(o
 def test_every_tab_works_without_scripts(open_browser, network):
     page = open_browser(java_script_enabled=False).new_page()
     page.goto(network)
-    expect(page.get_by_text("availability_zones = [] # list(string)").first).to_be_visible()
+    block = page.get_by_text("availability_zones = [] # list(string)")
+    expect(block).to_be_hidden()
+    page.locator(".copybar").get_by_text("Form", exact=True).click()
+    expect(block).to_be_visible()
+    expect(page.get_by_role("region", name="Exact")).to_be_hidden()
     for tab in ("Inputs", "Outputs", "Resources", "Dependencies", "Submodules", "Examples", "Files"):
         page.locator(".tabs").get_by_role("link", name=tab).click()
         expect(page.locator(".tabs [aria-current]")).to_contain_text(tab)
@@ -86,6 +90,9 @@ def test_every_tab_works_without_scripts(open_browser, network):
 def test_a_copied_text_is_ticked_inside_its_button(open_browser, network):
     page = open_browser(permissions=["clipboard-write"]).new_page()  # a browser with windows gives it to whoever clicks
     page.goto(network)
+    page.locator(".copybar").get_by_role("button", name="Copy").click()
+    expect(page.locator(".copybar [data-copied]")).to_be_visible()
+    page.goto(f"{network}/usage")
     button = page.locator(".copy:visible").first
     tick = button.locator(".icon-done svg")
     button.click()

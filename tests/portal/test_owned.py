@@ -122,7 +122,7 @@ def test_mine_has_downloads_and_health_of_what_i_publish_and_nothing_else(browse
     page = pages.shown(browser_of(alice).get("/mine"))
 
     assert page.index("/modules/acme/vpc/aws") < page.index("/modules/pantry/rare/aws")
-    assert "1,234 in all, 56 in 30 days" in " ".join(page.split())
+    assert "1,234 downloads, 56 in 30 days" in " ".join(page.split())
     assert "9 of 10" in page
     assert "To improve: Add README.md" in page
     assert "secret" not in page

@@ -25,7 +25,6 @@ from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import hostnames
 from apps.modules import lifecycle as module_lifecycle
-from apps.modules import usage_examples
 from apps.modules.catalogue import reading as modules
 from apps.modules.catalogue.documents import contents_of
 from apps.modules.comparing import versions as module_versions
@@ -41,7 +40,7 @@ from apps.releases.catalogue import search
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.lifecycle.impact import Act
 from apps.releases.models import Kind, Release, State
-from apps.snippets.module_snippets import block_of_unit, source_of, unit_to_call
+from apps.snippets.module_snippets import block_of_unit, ready_example, unit_to_call
 from apps.snippets.provider_snippets import required_block
 
 ACTS = (Act.DEPRECATE, Act.YANK, Act.QUARANTINE, Act.PURGE)
@@ -210,9 +209,7 @@ def read_example(viewer: Viewer, given: Given) -> Document:
         raise Invalid("A provider has no examples.", hint="Give the address of a module: namespace/name/system.")
     row = _module_version(viewer, address, given["version"])
     stored = _unit_of(row, given["example"], "example")
-    called = [one["path"] for one in row.inspection["units"] if one["kind"] != "example"]
-    sources = {folder: source_of(row.module.address, folder) for folder in called}
-    ready = usage_examples.ready(row, stored, sources=sources)
+    ready = ready_example(row, stored)
     return {
         "address": str(row.module.address),
         "version": row.release.version,

@@ -18,6 +18,7 @@ from apps.portal.modules.units import Unit, Units
 from apps.portal.versions.pages import DescriptionForm, Tab, VersionPages
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
+from apps.snippets import module_snippets
 
 
 class ModulePages(VersionPages):
@@ -66,6 +67,10 @@ class ModulePages(VersionPages):
 
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)
+
+    def publish_command(self, parent: Module) -> str:
+        number = parent.versions.published().newest_first().values_list("release__version", flat=True).first()
+        return module_snippets.publish_command(parent.address, number) if number else ""
 
 
 MODULES = ModulePages()

@@ -17,6 +17,7 @@ from apps.accounts.models import Visibility
 from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound
+from apps.modules import usage_examples
 from apps.modules.catalogue.documents import CALLABLE, archive_name
 from apps.modules.catalogue.reading import published_release
 from apps.modules.contents import changelog
@@ -40,9 +41,9 @@ SUBMODULES_SHOWN = 12
 BELOW_SHOWN = 50
 
 
-def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
+def _readme(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     shown: ModuleVersion = opened.shown
-    context |= _usage(shown, context["root"]) | {"card": downloads_card(shown.module)}
+    context |= _usage(shown, context["root"], is_latest=context["is_latest"]) | {"card": downloads_card(shown.module)}
     context |= attachments.attachments_of(shown)
     context["refusing"] = refusing(opened)
     context["provider_rows"] = _provider_rows(opened.viewer, context["root"])
@@ -51,19 +52,30 @@ def _readme(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
     context["licence_file"] = licence_file(row["name"] for row in shown.files)
     context["owners"] = gate.owners_of(shown.module.namespace) if opened.role else []
     context["health"] = health_of(shown)
+    context |= _readme_of(request, shown.readme_html, context["address"])
     if not context["units"].has_root:
         folders = {unit.path: unit.required for unit in context["units"].submodules[:SUBMODULES_SHOWN]}
         context["usages"] = module_snippets.submodule_usages(context["address"], shown.release.version, folders)
-    if "publish_url" in context:
-        highest = context["highest"] or shown.release.version
-        context["publish_command"] = module_snippets.publish_command(context["address"], highest)
+        context["usage_shown"] = next(iter(folders), "")
 
 
-def _usage(shown: ModuleVersion, unit: Unit) -> dict[str, Any]:
+def _readme_of(request: HttpRequest, html: str, address: ModuleAddress) -> dict[str, Any]:
+    """The README in this registry's address, or as published; the switch between both where they differ."""
+    here = usage_examples.readdressed(html, address, module_snippets.source_of(address), mark="<mark>{}</mark>")
+    if here == html:
+        return {"readme": html}
+    is_original = request.GET.get("addresses") == "original"
+    switch = [("This registry", request.path, not is_original), ("As published", "?addresses=original", is_original)]
+    return {"readme": html if is_original else here, "readme_switch": switch}
+
+
+def _usage(shown: ModuleVersion, unit: Unit, *, is_latest: bool) -> dict[str, Any]:
+    """The ways to write it. Who chose an older version sees the lines for exactly that one first."""
     address, version = shown.module.address, shown.release.version
     is_public = shown.module.namespace.visibility == Visibility.PUBLIC
     blocks = module_snippets.usages(address, version, folder=unit.path, inputs=unit.required, is_public=is_public)
-    found: dict[str, Any] = {"usages": blocks}
+    has_range = is_latest and any(one.key == "range" for one in blocks)
+    found: dict[str, Any] = {"usages": blocks, "usage_shown": "range" if has_range else "exact"}
     if unit.kind in ("root", "submodule") and unit.variables:
         folder = f"?{urlencode({'folder': unit.path})}" if unit.path else ""
         found["builder_url"] = url_of(address, "usage", version) + folder
@@ -121,7 +133,9 @@ def module_unit(request: HttpRequest, *, kind: str, version: str, unit: str, **n
     if folder is None:
         what = "folder" if kind == "other" else kind
         raise NotFound(f"{context['address']} {version} has no {what} {unit!r}.")
-    context |= _usage(opened.shown, folder) | _calls(opened.viewer, opened.shown, context, folder) | {"unit": folder}
+    context |= _usage(opened.shown, folder, is_latest=context["is_latest"])
+    context |= _readme_of(request, folder.readme, context["address"])
+    context |= _calls(opened.viewer, opened.shown, context, folder) | {"unit": folder}
     part, page = rows.part_of(folder, request)
     context |= {"part": part, "full": rows.ordered(folder), "page": page}
     context["below"] = context["units"].below(folder)[:BELOW_SHOWN]

@@ -15,7 +15,7 @@ from django.urls import path
 from django.views.decorators.http import require_safe
 
 from apps.lib.errors import Invalid, NotFound
-from apps.modules import usage_examples, usage_values
+from apps.modules import usage_values
 from apps.modules.inspection.language import types
 from apps.modules.usage_values import Expression, Value
 from apps.portal.frame.page_urls import page_of
@@ -23,7 +23,7 @@ from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
 from apps.portal.modules.units import Unit, Units
 from apps.releases.lifecycle import quarantine
-from apps.snippets.module_snippets import module_block, source_of
+from apps.snippets.module_snippets import module_block, ready_example
 
 PAGE = 40
 MAX_SET = 400  # inputs; Django takes 1,000 fields of a form
@@ -137,10 +137,8 @@ def module_configuration(request: HttpRequest, *, version: str, unit: str, **nam
     example = context["units"].named("example", unit)
     if example is None:
         raise NotFound(f"{context['address']} {version} has no example {unit!r}.")
-    called = [one.path for one in context["units"].all if one.kind in ("root", "submodule")]
-    sources = {folder: source_of(context["address"], folder) for folder in called}
     row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
-    context |= {"unit": example, "ready": usage_examples.ready(opened.shown, row, sources=sources)}
+    context |= {"unit": example, "ready": ready_example(opened.shown, row)}
     return render(request, "portal/module/configuration.html", context)
 
 

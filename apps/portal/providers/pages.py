@@ -109,7 +109,8 @@ PROVIDERS = ProviderPages()
 def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     context |= {"refusing": refusing(opened), "card": downloads_card(opened.shown.provider)}
     context["owners"] = gate.owners_of(opened.shown.provider.namespace) if opened.role else []
-    context["usages"] = provider_snippets.usages(context["address"], opened.shown.release.version)
+    ways = provider_snippets.usages(context["address"], opened.shown.release.version)
+    context |= {"usages": ways, "usage_shown": "range" if context["is_latest"] and len(ways) > 1 else "exact"}
     if opened.shown.release.quarantined_at is None:  # quarantined versions give out nothing
         context |= {"docs": browsing.sections_of(opened.shown.docs_pages.all()), "docs_shown": DOCS_SHOWN}
         context["docs_url"] = url_of(context["address"], "docs", opened.shown.release.version)

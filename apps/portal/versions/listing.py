@@ -11,9 +11,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Visibility
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import page_of, url_of
-from apps.portal.versions.pages import VersionPages
+from apps.portal.versions.pages import VersionPages, badges_markdown
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.lifecycle import tombstones
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
@@ -64,6 +65,9 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
         described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
     )
     context["role"] = role if viewer.is_identified else None
+    context["badges"] = badges_markdown(address) if parent.namespace.visibility == Visibility.PUBLIC else ""
+    if publishing := pages.publishing(address, context["role"]):
+        context |= {**publishing, "publish_command": pages.publish_command(parent)}
     return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
 
 

@@ -105,6 +105,10 @@ class VersionPages(ABC):
         """More context for the list of versions."""
         return {}
 
+    def publish_command(self, parent: Any) -> str:  # noqa: ARG002
+        """One command that publishes the version after the highest one; empty if one is not enough."""
+        return ""
+
     def open(self, request: HttpRequest, version: str, names: Mapping[str, str]) -> Opened:
         viewer = session_viewer(request)
         parent, role = self.parent_and_role(viewer, self.address_type(**names))
@@ -127,14 +131,20 @@ class VersionPages(ABC):
         context["needs_credentials"] = parent.namespace.visibility != Visibility.PUBLIC
         context["credentials"] = module_snippets.credentials_block()
         context["login"] = None if client_setup.is_plain_http() else client_setup.login()
-        context["badges"] = "" if context["needs_credentials"] else badges_markdown(address)
-        if role is not None and role.covers(Role.PUBLISHER):
-            context["publish_url"] = publish_url_of(self, address)
+        context |= self.publishing(address, role)
         if release.quarantined_at is not None and role is not None:
             context |= tombstone_of(opened.viewer, release, role)
         if role is not None and role.covers(Role.OWNER):
             context |= owner_links(release, address)
-        return context | self.details_of(shown)
+        details = self.details_of(shown)
+        details["tabs"] = [one for one in details["tabs"] if one.count != 0 or one.page == tab]
+        return context | details
+
+    def publishing(self, address: Address, role: Role | None) -> dict[str, str]:
+        """The page on which the next version is published, for those who may."""
+        if role is None or not role.covers(Role.PUBLISHER):
+            return {}
+        return {"publish_url": f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"}
 
     def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:
         """The first versions for the switcher, and facts about all of them, in two queries for any number."""
@@ -221,13 +231,9 @@ def version_tab(
         if stone is None or tab != "version":
             raise
         context = {"address": address, "parent": parent, "namespace": parent.namespace, "release": stone, "role": role}
-        context |= tombstone_of(viewer, stone, role) | {"publish_url": publish_url_of(pages, address)}
+        context |= tombstone_of(viewer, stone, role) | pages.publishing(address, role)
         return render(request, "portal/version/tombstone.html", context)
     return _tab(request, pages, opened, tab, contents)
-
-
-def publish_url_of(pages: VersionPages, address: Address) -> str:
-    return f"{reverse(pages.publish_route)}?{urlencode(asdict(address))}"
 
 
 def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, contents: Contents) -> HttpResponse:

@@ -24,7 +24,10 @@ PAIRS = [
     ("on-accent", "accent-fill"),
     ("on-accent", "accent-fill-strong"),
     ("on-accent", "bad-fill"),
+    *[(f"hue-{number}", on) for number in (3, 4) for on in ("surface", "accent-wash")],  # words of source
 ]
+HUES = [f"hue-{number}" for number in range(1, 7)]
+TINT = 0.13  # of its hue in a mark: static/css/components/marks.css
 
 
 def luminance(colour: str) -> float:
@@ -142,3 +145,19 @@ def test_text_stands_out_from_its_surface():
 def test_borders_of_fields_and_the_focus_are_visible():
     """1.4.11: 3 to 1 for what a control is recognised by."""
     assert too_close([(line, on) for line in ("line-strong", "focus") for on in ("paper", "surface")], 3) == []
+
+
+def test_bars_and_curves_stand_out_from_their_surface():
+    assert too_close([(fill, on) for fill in ("ok-fill", "warn-fill", "data") for on in ("surface", "paper")], 3) == []
+
+
+@for_each_row("theme", [0, 1], ids=["light", "dark"])
+@for_each_row("hue", HUES)
+def test_the_letter_of_a_mark_stands_out_from_its_tile(hue, theme):
+    tile = mixed(COLOURS[hue][theme], COLOURS["surface"][theme], TINT)
+    assert contrast(COLOURS[hue][theme], tile) >= 4.5
+
+
+def mixed(one: str, other: str, share: float) -> str:
+    pairs = ((int(one[start : start + 2], 16), int(other[start : start + 2], 16)) for start in (1, 3, 5))
+    return "#" + "".join(f"{round(first * share + second * (1 - share)):02x}" for first, second in pairs)

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Namespace
 from apps.modules.models import Module, ModuleVersion
+from apps.portal.templatetags.marks import DRAWN
 from apps.portal.templatetags.numbers import bytes_text
 from apps.portal.templatetags.times import relative_time
 from apps.releases.models import Release
@@ -113,6 +114,27 @@ def test_an_icon_is_hidden_from_screen_readers_unless_it_means_something():
 
     assert 'aria-hidden="true"' in silent
     assert 'role="img" aria-label="A &amp; B"' in speaking
+
+
+def test_a_known_system_has_its_drawing_and_every_other_name_a_letter():
+    compiled = engines["django"].from_string
+    drawn = compiled('{% load marks %}{% mark "aws" size="large" %}').render()
+    letters = compiled('{% load marks %}{% mark "<x" %}{% jar "acme" %}{% initials owners %}')
+    text = letters.render({"owners": ["bob", "the team cooks"]})
+
+    tile = '<span class="mark mark--large hue-1" aria-hidden="true"><svg><use href="/static/img/marks.svg#aws"></use>'
+    assert drawn == f"{tile}</svg></span>"
+    assert re.findall(r'class="([\w -]+) hue-[1-5]" aria-hidden="true">(.)</span>', text) == [
+        ("mark", "X"),
+        ("mark mark--jar", "A"),
+        ("initial", "B"),
+        ("initial", "C"),
+    ]
+
+
+def test_every_drawing_is_in_the_sprite():
+    sprite = Path(str(finders.find("img/marks.svg"))).read_text()
+    assert {drawing for drawing, _ in DRAWN.values()} == set(re.findall(r'<symbol id="(\w+)"', sprite))
 
 
 # --- Budgets of each page: bytes for the browser, queries for the server ---------------------------------------------

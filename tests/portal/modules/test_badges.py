@@ -47,8 +47,8 @@ def test_nobody_gets_or_is_offered_badges_of_what_is_hidden(published, client, b
     ]
 
     assert {(answer.status_code, answer.content) for answer in hidden} == {(404, hidden[0].content)}
-    assert "/badge/" not in member.get("/modules/acme/vpc/aws").text
-    assert "/modules/pantry/vpc/aws/badge/version.svg)](" in member.get("/modules/pantry/vpc/aws").text
+    assert "/badge/" not in member.get("/modules/acme/vpc/aws/versions").text
+    assert "/modules/pantry/vpc/aws/badge/version.svg)](" in member.get("/modules/pantry/vpc/aws/versions").text
 
 
 def test_texts_in_a_badge_are_texts_and_its_fonts_are_the_readers():

@@ -1,6 +1,7 @@
 """/modules/<namespace>/<name>/<system>, its versions and its archive"""
 
 import html
+import re
 
 import pytest
 from django.utils import timezone
@@ -30,8 +31,7 @@ def test_the_module_page_shows_the_highest_stable_version_and_the_way_in(browser
     assert "A newer version is available" not in page
     assert '<div class="prose" hx-ignore><h1>VPC</h1></div>' in page, "a README cannot speak to htmx"
     assert f"tofu login {settings.PUBLIC_HOST}" in page
-    assert "Without a browser, put a token of scope read into the CLI configuration file" in page
-    assert '<a href="/tokens">create a token</a>' in page
+    assert 'href="/how-to-use#token"' in page
     candidate = text_of(browser.get("/modules/acme/vpc/aws/2.0.0-rc.1"))
     assert "This is a pre-release" in candidate
     assert "A newer version is available" not in candidate
@@ -47,9 +47,19 @@ def test_the_usage_is_right_for_this_host_and_asks_for_credentials_only_if_neede
 
     page = text_of(browser_of(bob).get("/modules/acme/vpc/aws/1.2.0"))
 
-    assert 'module "vpc" {\n  source  = "registry.example.com:8443/acme/vpc/aws"\n  version = "1.2.0"\n}' in page
-    assert 'credentials "registry.example.com:8443"' in page
-    assert "credentials" not in text_of(client.get("/modules/pantry/label/null"))
+    assert '>source  = "registry.example.com:8443/acme/vpc/aws"\nversion = "1.2.0"<' in page
+    assert 'module "vpc" {\n  source  = "registry.example.com:8443/acme/vpc/aws"\n  version = "~> 1.2"\n}' in page
+    assert "tofu login registry.example.com:8443" in page
+    assert "Private: the client needs a token" in page
+    public = text_of(client.get("/modules/pantry/label/null"))
+    assert "tofu login" not in public
+    assert "needs a token" not in public
+
+
+@for_each_row(("version", "chosen"), [("1.11.0", "range"), ("1.2.0", "exact"), ("2.0.0-rc.1", "exact")])
+def test_a_range_comes_first_only_for_the_latest(browser_of, bob, vpc, version, chosen):
+    page = browser_of(bob).get(f"/modules/acme/vpc/aws/{version}").text
+    assert re.findall(r'name="usage" value="(\w+)" checked', page) == [chosen]
 
 
 @for_each_row(
@@ -74,7 +84,7 @@ def test_what_is_above_the_latest_is_not_older(browser_of, olga, vpc, said):
 
 def test_publishers_read_how_to_publish_the_next_version(browser_of, vpc, alice, olga, bob):
     for user, is_shown in ((alice, True), (olga, True), (bob, False)):
-        page = text_of(browser_of(user).get("/modules/acme/vpc/aws/1.0.0"))
+        page = text_of(browser_of(user).get("/modules/acme/vpc/aws/versions"))
 
         # The highest version is 2.0.0-rc.1, so what comes next is 2.0.0.
         assert ("/api/v1/modules/acme/vpc/aws/2.0.0" in page) is is_shown

@@ -31,8 +31,8 @@ def test_each_construct_has_its_place_on_the_pages(page):
     first, inputs, resources = page(AT), page(f"{AT}/inputs"), page(f"{AT}/resources")
     tasks, calls = page(f"{AT}/submodules/tasks"), page(f"{AT}/dependencies")
 
-    assert "Needs OpenTofu &gt;= 1.12" in first
-    assert "Needs Terraform &gt;= 1.7" in first
+    assert "Requires OpenTofu &gt;= 1.12" in first
+    assert "Terraform &gt;= 1.7" in first
     assert "OpenTofu &gt;= 1.12 , Terraform &gt;= 1.7" in page("/modules/acme/all/null/versions")
     assert "flavour Constant" in inputs
     assert "names Constant" not in inputs

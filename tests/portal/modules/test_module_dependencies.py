@@ -84,7 +84,7 @@ def test_providers_of_this_registry_lead_to_their_pages(settings, published, bro
     page = pages.shown(browser_of(bob).get(AT))
 
     for name, source in zip(("acme", "My_Team"), sources, strict=False):
-        assert f'href="/providers/{name}/dns">{source}</a> <span class="badge badge--accent">In this registry' in page
+        assert f'href="/providers/{name}/dns">{source}</a> <span class="badge">In this registry' in page
     for other in sources[2:]:
         assert f"<code>{other}</code>" in page, "hidden from Bob, or someone else's"
 
@@ -101,7 +101,7 @@ def test_providers_and_calls_are_listed_and_lead_to_what_the_reader_may_see(brow
     assert 'href="/modules/vault/keys/aws"' in olgas
     assert bobs.count("In this registry") == 1
     words = re.sub(r"<[^>]+>", " ", browser_of(bob).get("/modules/acme/vpc/aws/1.0.0").text).split()
-    needs = "What this version needs OpenTofu or Terraform &gt;= 1.6 hashicorp/aws &gt;= 5.0, &lt; 7.0"
+    needs = "Requires OpenTofu or Terraform &gt;= 1.6 hashicorp/aws &gt;= 5.0, &lt; 7.0"
     assert needs in " ".join(words)
 
 

@@ -107,4 +107,4 @@ def test_four_hundred_folders_cost_no_more_queries_and_are_paged(browser_of, bob
     assert last[-1] == "submodules/group6/m398"
     home = pages.text_of(browser.get(AT))
     assert f'href="{AT}/submodules">All 400</a>' in home
-    assert home.count(f'href="{AT}/submodules/') == 12
+    assert home.count(f'href="{AT}/submodules/') == 8

@@ -110,7 +110,7 @@ def test_the_list_and_the_badge_are_for_those_who_can_decide(
     with django_assert_max_num_queries(26):
         page = pages.markup_of(browser.get("/approvals"))
     assert "data-approval-count" in page
-    assert page.count("badge--version") == 5
+    assert page.count("rows__version") == 5
 
 
 def test_owners_switch_it_on_and_are_asked_who_they_are_before_they_switch_it_off(acme, dora, browser_of):
