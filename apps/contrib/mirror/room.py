@@ -32,6 +32,7 @@ class Mirror(Room):
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("upstreams.SEALED",)
+    attention = ("attention.ALARMS",)
 
     admin_lists = (
         "Other registries",
