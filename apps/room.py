@@ -102,6 +102,9 @@ class Room(AppConfig):
     namespace_contents: Names = ()
     namespace_endings: Names = ()
 
+    # `attention.matter.Matter`: rows of the table of what needs attention, with who can act and who is only told.
+    attention: Names = ()
+
     # --- Releases and their bytes
     # Conditions of blobs and manifests that it refers to without a foreign key.
     blob_references: Names = ()

@@ -18,6 +18,7 @@ from apps.blobs import references
 from apps.http.errors import log_exception
 from apps.jobs import queue, queues, targets, turns
 from apps.jobs.models import Job
+from apps.notify.attention import table
 from apps.releases.catalogue import indexing
 from apps.releases.lifecycle import impact, purging
 from apps.releases.publishing import pipeline, quotas
@@ -39,6 +40,7 @@ def connect() -> None:
     creations.sources = room.all_of("created_by_tokens")
     connections.sources = room.all_of("connections")
     connections.secrets = room.all_of("known_secrets")
+    table.of_rooms = room.all_of("attention")
     gc.reference_checks = room.all_of("manifest_references")
     purging.droppers = room.all_of("purges")
     impact.contributors = room.all_of("consequences")

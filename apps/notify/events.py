@@ -6,12 +6,14 @@ from apps.audit.kinds import Kind
 
 
 class Event(NamedTuple):
-    """`label` is as the form offers it, `done` for a sentence such as "acme/vpc/aws 1.2.0 was published by alice."."""
+    """`label` is as the form offers it, `done` for a sentence such as "acme/vpc/aws 1.2.0 was published by alice.".
+
+    Without `done`, `notices` has the whole sentence.
+    """
 
     kind: Kind
     label: str
-    done: str
-    done_many: str = ""  # of an event about several `tags`
+    done: str = ""
 
 
 EVENTS = {
@@ -22,7 +24,7 @@ EVENTS = {
     ),
     "release.approved": Event(Kind.RELEASE_APPROVED, "A release was approved", "was approved"),
     "release.declined": Event(Kind.RELEASE_DECLINED, "A release was declined by its approver", "was declined"),
-    "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was rejected", "was refused"),
+    "release.rejected": Event(Kind.RELEASE_REJECTED, "A release was rejected", "was rejected"),
     "release.failed": Event(
         Kind.RELEASE_FAILED, "A release failed because of an internal error", "could not be published"
     ),
@@ -33,59 +35,29 @@ EVENTS = {
     ),
     "release.quarantined": Event(Kind.RELEASE_QUARANTINED, "Staff quarantined a version", "was quarantined"),
     "release.purged": Event(Kind.RELEASE_PURGED, "A version was purged", "was purged"),
-    "role.granted": Event(
-        Kind.GRANT_GIVEN, "A person or team got a role, or another role", "has a new member, or a member has a new role"
-    ),
-    "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role", "lost a member"),
+    "role.granted": Event(Kind.GRANT_GIVEN, "A person or team got a role, or another role"),
+    "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role"),
     "connections.suspended": Event(
-        Kind.CONNECTIONS_SUSPENDED,
-        "Connections of former owners were suspended by a transfer",
-        "has connections or secrets of former owners: confirm or replace each",
+        Kind.CONNECTIONS_SUSPENDED, "Connections of former owners were suspended by a transfer"
     ),
     "connections.left-behind": Event(
-        Kind.CONNECTIONS_LEFT_BEHIND,
-        "An owner lost the role, and left connections behind",
-        "has connections or secrets of a person who no longer owns it",
+        Kind.CONNECTIONS_LEFT_BEHIND, "An owner lost the role, and left connections behind"
     ),
-    "access.requested": Event(
-        Kind.ACCESS_REQUESTED, "Someone requested publish access", "received a request for publish access"
-    ),
-    "usage.notified": Event(
-        Kind.USAGE_NOTIFIED, "An owner sent a message to the users of a version", "has a message for its users"
-    ),
+    "access.requested": Event(Kind.ACCESS_REQUESTED, "Someone requested publish access"),
+    "usage.notified": Event(Kind.USAGE_NOTIFIED, "An owner sent a message to the users of a version"),
     "key.registered": Event(Kind.KEY_REGISTERED, "A signing key was added", "has a new signing key"),
     "key.retired": Event(Kind.KEY_RETIRED, "A signing key was retired", "retired a signing key"),
     "key.revoked": Event(Kind.KEY_REVOKED, "A signing key was revoked", "revoked a signing key"),
     "namespace.changed": Event(
         Kind.NAMESPACE_CHANGED, "The visibility or description of the namespace was changed", "was changed"
     ),
-    "webhook.disabled": Event(
-        Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures", "was switched off"
-    ),
-    "tag.refused": Event(
-        Kind.GIT_REFUSALS_NOTIFIED,
-        "A Git tag was refused, and became no release",
-        "has a Git tag that was refused",
-        "has Git tags that were refused",
-    ),
-    "tag.moved": Event(
-        Kind.GIT_TAG_MOVED, "The Git tag of a release moved", "has a Git tag that moved", "has Git tags that moved"
-    ),
-    "tag.deleted": Event(
-        Kind.GIT_TAG_DELETED,
-        "The Git tag of a release was deleted",
-        "has a Git tag that was deleted",
-        "has Git tags that were deleted",
-    ),
-    "repository.failing": Event(
-        Kind.GIT_REPOSITORY_FAILING,
-        "A Git repository could not be read for an hour",
-        "has a Git repository that cannot be read",
-    ),
+    "webhook.disabled": Event(Kind.WEBHOOK_DISABLED, "A webhook was switched off after repeated failures"),
+    "tag.refused": Event(Kind.GIT_REFUSALS_NOTIFIED, "A Git tag was refused, and became no release"),
+    "tag.moved": Event(Kind.GIT_TAG_MOVED, "The Git tag of a release moved"),
+    "tag.deleted": Event(Kind.GIT_TAG_DELETED, "The Git tag of a release was deleted"),
+    "repository.failing": Event(Kind.GIT_REPOSITORY_FAILING, "A Git repository could not be read for an hour"),
     "repository.host-keys-changed": Event(
-        Kind.GIT_HOST_KEYS_CHANGED,
-        "The server of a Git repository shows other host keys",
-        "has a Git repository whose server shows other host keys",
+        Kind.GIT_HOST_KEYS_CHANGED, "The server of a Git repository shows other host keys"
     ),
     "upstream.alarm": Event(
         Kind.UPSTREAM_ALARM_RAISED,

@@ -132,6 +132,12 @@ class Preference(models.Model):
     user = models.OneToOneField(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mail_preference")
     topics_off = models.JSONField(default=list)
     is_digest = models.BooleanField(default=False, help_text="One mail a day.")
+    unconfirmed_address = models.EmailField(
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Where the person wants mail, until they open the link that was sent there.",
+    )
 
     def __str__(self) -> str:
         return f"mail for {self.user_id}"
@@ -158,6 +164,7 @@ class LetterState(models.TextChoices):
     SENT = "sent"
     DROPPED = "dropped"  # the person may no longer see it, or wants none
     FAILED = "failed"
+    MISSED = "missed"  # the person had no address
 
 
 class Letter(Leased):
@@ -171,6 +178,13 @@ class Letter(Leased):
     subject = models.CharField(max_length=200)
     text = models.TextField()
     sealed_url = models.TextField(help_text="Encrypted: links of invitations are secrets.")
+    button = models.CharField(
+        max_length=40,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The act to which the link leads; empty if there is none.",
+    )
     state = models.CharField(max_length=7, choices=LetterState.choices, default=LetterState.WAITING)
     next_at = models.DateTimeField()
     created_at = models.DateTimeField(auto_now_add=True)

@@ -1,6 +1,6 @@
 """An event of the audit as readers get it: who did what to what, why, and where to look."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -45,8 +45,6 @@ _TOLD = (
 _BREAKING_NAMED = 5
 OF_CONNECTIONS = ("connections.suspended", "connections.left-behind")
 _BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval", *OF_CONNECTIONS)
-# Who did it is their subject.
-_BY_FIRST = ("key.retired", "key.revoked", "upstream.policy-changed")
 # Their page is that of the repository.
 OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
 # Their page is that of the upload.
@@ -79,21 +77,16 @@ class Notice:
     actor_id: int | None = None
     grantee: tuple[int, str] = (0, "")  # the number of a person, or the name of a team
     people: tuple[int, ...] = ()  # to whom an owner writes
+    host: str = ""  # of a webhook; the rest of its URL may be a secret
 
     @property
     def sentence(self) -> str:
-        if self.event == "access.requested":
-            return f"{self.by or 'Someone'} requests publish access to {self.subject}."
-        if self.event == "usage.notified":
-            return f"{self.by or 'An owner'} writes to the users of {self.subject}."
-        if self.event in _BY_FIRST:
-            return f"{self.by or 'Larder'} {EVENTS[self.event].done} of {self.subject}."
+        if (said := _SENTENCES.get(self.event)) is not None:
+            return f"{said(self)}."
         by = f" by {self.by}" if self.by and self.event not in _BY_NOBODY else ""
         if self.event == TEST:
             return f"{self.subject} sends this test{by}."
-        event = EVENTS[self.event]
-        done = event.done_many or event.done if self.more.get("tags") else event.done
-        return f"{self.subject} {done}{by}."
+        return f"{self.subject} {EVENTS[self.event].done}{by}."
 
     @property
     def reason(self) -> str:
@@ -117,6 +110,75 @@ class Notice:
         named = changed[:_BREAKING_NAMED]
         more = found["breaking"] - len(named)
         return f"Breaks users of {found['against']}: {', '.join(named)}{f' and {more} more' if more else ''}."
+
+
+def role_sentence(notice: Notice, who: str, is_now: str = "is now") -> str:
+    """Return who got or lost which role, and by whom, in words for `who`: a name, or "you"."""
+    role = str(notice.more.get("role") or "member")
+    named = f"{'an' if role[0] in 'aeiou' else 'a'} {role} of {notice.subject}"
+    if notice.event == "role.withdrawn":
+        no_longer = is_now.replace("now", "no longer")
+        return f"{notice.by} removed {who} as {named}" if notice.by else f"{who} {no_longer} {named}"
+    return f"{notice.by} made {who} {named}" if notice.by else f"{who} {is_now} {named}"
+
+
+def _role(notice: Notice) -> str:
+    team = notice.more.get("team")
+    return role_sentence(notice, f"the team {team}" if team else str(notice.more.get("user") or "a person"))
+
+
+def _connections(notice: Notice) -> str:
+    count = len(notice.more.get("connections", ())) + int(notice.more.get("not_listed", 0))
+    if not count:
+        return f"A former owner of {notice.subject} knows its secrets"
+    noun = "connection" if count == 1 else "connections"
+    if notice.event == "connections.left-behind":
+        return f"A former owner left {count:,} {noun} in {notice.subject}"
+    is_, it = ("is", "it") if count == 1 else ("are", "them")
+    return f"{count:,} {noun} of {notice.subject} {is_} suspended until an owner confirms {it}"
+
+
+def _webhook(notice: Notice) -> str:
+    whose = f"of {notice.namespace}" if notice.namespace else "of the whole site"
+    return f"{f'The webhook to {notice.host}' if notice.host else 'A webhook'} {whose} was switched off"
+
+
+def _tag(done: str) -> Callable[[Notice], str]:
+    def said(notice: Notice) -> str:
+        if notice.more.get("tags"):
+            return f"Git tags of {notice.subject} {done.replace('was ', 'were ')}"
+        return f"Git tag {notice.more.get('tag', '')} of {notice.subject} {done}".replace("  ", " ")
+
+    return said
+
+
+def _by_first(notice: Notice) -> str:
+    return f"{notice.by or 'Larder'} {EVENTS[notice.event].done} of {notice.subject}"
+
+
+# Of events whose sentence does not begin with their subject.
+_SENTENCES: dict[str, Callable[[Notice], str]] = {
+    "access.requested": lambda one: f"{one.by or 'Someone'} requests publish access to {one.subject}",
+    **dict.fromkeys(("key.retired", "key.revoked", "upstream.policy-changed"), _by_first),
+    "usage.notified": lambda one: f"{one.by or 'An owner'} wrote to the users of {one.subject}",
+    "role.granted": _role,
+    "role.withdrawn": _role,
+    "connections.suspended": _connections,
+    "connections.left-behind": _connections,
+    "webhook.disabled": _webhook,
+    "tag.refused": _tag("was refused"),
+    "tag.moved": _tag("moved"),
+    "tag.deleted": _tag("was deleted"),
+    "repository.failing": lambda one: f"A Git repository of {one.subject} can't be read",
+    "repository.host-keys-changed": lambda one: f"The host keys of a Git server of {one.subject} changed",
+}
+
+
+def approval_switched(notice: Notice) -> bool | None:
+    """Return whether releases need approval from now on, by the notice; None if that did not change."""
+    changes = notice.more.get("changes") if notice.event == "namespace.changed" else None
+    found = changes.get("requires_approval") if isinstance(changes, dict) else None
+    return None if found is None else bool(found[1])
 
 
 def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
@@ -164,7 +226,8 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
                 event_id=event.pk,
                 actor_id=event.actor_id,
                 grantee=(_number(event, "user"), str(event.detail.get("team") or "")),
-                people=tuple(event.detail.get("people", ())),
+                people=(*event.detail.get("people", ()), *event.detail.get("without_address", ())),
+                host=str(event.detail.get("host") or ""),
             )
         )
     return notices

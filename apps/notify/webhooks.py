@@ -166,7 +166,8 @@ def disable(hook: Webhook, reason: str) -> None:
         if not Webhook.objects.filter(pk=hook.pk, disabled_at=None).update(disabled_at=now, disabled_reason=reason):
             return
         give_up_waiting(hook)
-        record(Kind.WEBHOOK_DISABLED, actor_id=None, subject=_subject(hook), webhook=hook.pk, reason=reason)
+        detail: dict[str, Any] = {"webhook": hook.pk, "host": hook.host, "reason": reason}
+        record(Kind.WEBHOOK_DISABLED, actor_id=None, subject=_subject(hook), **detail)
 
 
 def _switch_off_with_token(hook: Webhook, actor: Viewer) -> None:

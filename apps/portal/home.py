@@ -1,34 +1,31 @@
-"""/: for publishers what waits for them and what they have, for others first steps; and recent publications. /mine."""
+"""/: what needs the person's attention, and what they publish or first steps; and recent publications. /mine."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.db.models import Count, F, Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path, reverse
-from django.utils import timezone
+from django.urls import path
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import connections, gate
+from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import ApiToken, Membership, Namespace, NamespaceQuerySet, Role, User
-from apps.accounts.people import access_requests
+from apps.accounts.models import Namespace, NamespaceQuerySet, Role, User
 from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
+from apps.notify.attention import table
+from apps.notify.attention.matter import Person
 from apps.portal.frame.asking import asking_of
+from apps.portal.frame.context import Frame
 from apps.portal.frame.page_urls import Address, page_of, url_of
-from apps.portal.frame.rows import address_named, address_of, rows_of
-from apps.portal.namespaces.keys import expiring_in
-from apps.portal.publish import own_releases
+from apps.portal.frame.rows import address_of, rows_of
 from apps.releases.catalogue import download_figures, search
-from apps.releases.catalogue import reading as own
 from apps.releases.models import Kind, SearchDoc
 from apps.snippets import client_setup
 from apps.snippets.module_snippets import block_of_unit, unit_to_call
@@ -39,11 +36,6 @@ NAMESPACES = 12
 PAGE_SIZE = 30
 # On the home page.
 SHOWN = 6
-WAITING = 6
-STILL_USED = 5
-TOKEN_DAYS = 14
-# An expired token is of interest for so long.
-EXPIRED_DAYS = 7
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,14 +58,20 @@ def home(request: HttpRequest) -> HttpResponse:
     context["recent"] = rows_of(recent[:RECENT])
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
-    rows = own_namespaces(viewer.user)[: NAMESPACES + 1]
-    places = [Place(row, Role(row.held), row.module_count, row.provider_count) for row in rows]
-    context |= {"places": places[:NAMESPACES], "more_places": len(places) > NAMESPACES}
+    person = Person.of(viewer)
+    # The frame around the page shows how much waits, and need not ask again.
+    context |= {
+        "frame": Frame(request, person.waiting),
+        "more_places": len(person.places) > NAMESPACES,
+        "publishes": person.publishes,
+    }
+    context["places"] = places = places_of(person)
     context["may_create"] = not creation_refused(viewer)
-    context["publishes"] = any(Role(row.held).covers(Role.PUBLISHER) for row in rows)
+    context["to_do"], context["to_know"] = table.lines_for(person)
     is_empty = not (context["module_count"] or context["provider_count"])
-    if context["publishes"]:
-        context |= home_context(viewer, viewer.user)
+    if person.publishes:
+        docs = list(_with_health(download_figures.docs_in(person.publishing))[: SHOWN + 1])
+        context |= {"mine": _rows(docs[:SHOWN], recent={}), "more_mine": len(docs) > SHOWN}
     elif not is_empty:
         context |= reader_context(viewer, viewer.user, places)
     if is_empty:
@@ -93,13 +91,16 @@ def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]
     return search.search(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
 
 
-def own_namespaces(user: User) -> QuerySet[Any, Any]:
-    """Namespaces in which the person or a team of theirs has a role, the highest role first, with counts of entries."""
-    mine = Namespace.objects.filter(pk__in=gate.grants_of(user).values("namespace"))
-    counts = {
-        f"{kind}_count": Count("search_docs", filter=Q(search_docs__kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)
-    }
-    return mine.annotate(held=gate.highest_role(user), **counts).order_by("-held", "name", "pk")
+def places_of(person: Person) -> list[Place]:
+    """The first namespaces in which the person has a role, the highest role first, with counts of entries."""
+    shown = person.places[:NAMESPACES]
+    docs = SearchDoc.objects.filter(namespace__in=[row.pk for row, _ in shown])
+    rows = docs.order_by().values_list("namespace", "kind").annotate(n=Count("pk"))
+    found = {(namespace, kind): count for namespace, kind, count in rows}
+    return [
+        Place(row, role, *(found.get((row.pk, kind), 0) for kind in (Kind.MODULE, Kind.PROVIDER)))
+        for row, role in shown
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,38 +113,9 @@ class Row:
     recent: int
 
 
-@dataclass(frozen=True, slots=True)
-class Notice:
-    """Something to act on, besides releases. `at` is when it ends, where it does."""
-
-    tone: str
-    picture: str
-    title: str
-    url: str
-    text: str
-    at: datetime | None = None
-
-
-def publishing_places(user: User, need: Role = Role.PUBLISHER) -> NamespaceQuerySet:
-    """The namespaces in which the person or a team of theirs has the role. Staff have no more than what is granted."""
-    return Namespace.objects.filter(pk__in=gate.grants_of(user).filter(role__gte=need).values("namespace"))
-
-
-def home_context(viewer: gate.Viewer, user: User) -> dict[str, Any]:
-    places = publishing_places(user)
-    docs = list(_with_health(download_figures.docs_in(places))[: SHOWN + 1])
-    return {
-        "waiting": own_releases.rows_of(list(own.waiting(viewer)[:WAITING])),
-        "notices": [
-            *_connection_notices(user),
-            *_request_notices(user),
-            *_key_notices(user),
-            *_token_notices(user),
-            *_use_notices(places),
-        ],
-        "mine": _rows(docs[:SHOWN], recent={}),
-        "more_mine": len(docs) > SHOWN,
-    }
+def publishing_places(user: User) -> NamespaceQuerySet:
+    """The namespaces in which the person or a team of theirs publishes. Staff have no more than what is granted."""
+    return Namespace.objects.filter(pk__in=gate.grants_of(user).filter(role__gte=Role.PUBLISHER).values("namespace"))
 
 
 def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> dict[str, Any]:
@@ -163,36 +135,6 @@ def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> 
         "has_own_authority": client_setup.own_authority() is not None,
         "asking": asking_of(user, [place.namespace for place in places]),
     }
-
-
-def _connection_notices(user: User) -> Iterator[Notice]:
-    """Suspended connections do nothing until an owner confirms them; those that were left behind still work."""
-    due: dict[Namespace, list[connections.Connected]] = {}
-    for one in connections.to_do_in(publishing_places(user, Role.OWNER)):
-        due.setdefault(one.row.namespace, []).append(one)
-    for namespace, found in list(due.items())[:WAITING]:
-        waiting = sum(one.is_suspended for one in found)
-        count = waiting or len(found)
-        what = "connection" if count == 1 else "connections"
-        verb = "needs" if count == 1 else "need"
-        yield Notice(
-            tone="warn",
-            picture="triangle-alert",
-            title=f"{count} {'suspended ' if waiting else ''}{what} of {namespace} {verb} an owner",
-            url=reverse("portal:namespace-connections", args=[namespace.name]),
-            text="Nothing works until you confirm it." if waiting else "Still working. Confirm or remove each.",
-        )
-
-
-def _request_notices(user: User) -> Iterator[Notice]:
-    for one in access_requests.open_requests(publishing_places(user, Role.OWNER), WAITING):
-        yield Notice(
-            tone="info",
-            picture="users",
-            title=f"{one.user.shown_name} requests publish access to {one.namespace}",
-            url=access_requests.answer_path(one.namespace, one.user),
-            text=one.reason or "No reason given.",
-        )
 
 
 @never_cache
@@ -220,62 +162,6 @@ def _rows(docs: Sequence[SearchDoc], recent: dict[int, int]) -> list[Row]:
     return [
         Row(doc, address_of(doc), stored[doc.pk] or measured.get(doc.release_id), recent.get(doc.pk, 0)) for doc in docs
     ]
-
-
-def _key_notices(user: User) -> list[Notice]:
-    return [
-        Notice(
-            tone=expiry.tone,
-            picture="key-round",
-            title=f"Signing key of {key.namespace} {'has expired' if expiry.is_over else 'expires'}",
-            url=reverse("portal:key", args=[key.namespace.name, key.fingerprint]),
-            text=f"{key.key_id}: add a new key, or extend it.",
-            at=key.expires_at,
-        )
-        for expiry in expiring_in(publishing_places(user, Role.OWNER))
-        for key in [expiry.key]
-    ]
-
-
-def _token_notices(user: User) -> Iterator[Notice]:
-    """For the person's own tokens, and those of the service accounts whose team they manage."""
-    now = timezone.now()
-    managed = Membership.objects.filter(user=user, is_manager=True).values("team")
-    own, machines = User.objects.filter(pk=user.pk), User.objects.filter(service_of__in=managed, is_active=True)
-    theirs = ApiToken.objects.filter(user__in=own.values("pk").union(machines.values("pk")))
-    soon = theirs.filter(
-        revoked_at=None,
-        suspended_at=None,
-        expires_at__gt=now - timedelta(days=EXPIRED_DAYS),
-        expires_at__lte=now + timedelta(days=TOKEN_DAYS),
-    )
-    for token in soon.select_related("user__service_of").order_by("expires_at", "pk")[:WAITING]:
-        is_over, team = token.expires_at <= now, token.user.service_of
-        whose, url = "Your token", reverse("portal:tokens")
-        if token.user != user and team is not None:
-            whose = f"Token of {token.user.username}"
-            url = reverse("portal:service-account", args=[team.name, token.user.pk])
-        yield Notice(
-            tone="bad" if is_over else "warn",
-            picture="terminal",
-            title=f"{whose} {'has expired' if is_over else 'expires'}",
-            url=url,
-            text=f"Clients that use “{token.label}” {'' if is_over else 'will '}no longer work. Create another.",
-            at=token.expires_at,
-        )
-
-
-def _use_notices(places: NamespaceQuerySet) -> Iterator[Notice]:
-    for one in download_figures.still_used(places, STILL_USED):
-        address = address_named(one.kind, one.namespace, one.name)
-        people = f", {one.people} {'person' if one.people == 1 else 'people'} signed in" if one.people else ""
-        yield Notice(
-            tone="info",
-            picture="users",
-            title=f"{address} {one.version} is {one.lifecycle} and still used",
-            url=url_of(address, "users"),
-            text=f"{one.downloads} download{'' if one.downloads == 1 else 's'} in the last 30 days{people}.",
-        )
 
 
 urlpatterns = [path("", home, name="home"), path("mine", mine, name="mine")]

@@ -70,7 +70,7 @@ def test_the_new_owner_gets_one_mail_with_all_that_is_suspended(acme, dora, eve,
 
     assert sent(box) == ["eve"]
     text = text_of(box.received[0][1])
-    assert "acme has connections or secrets of former owners" in text
+    assert "connections of acme are suspended until an owner confirms them" in text
     for name in (*NAMES, "trusted publisher"):
         assert f"- {name}" in text
     assert "/namespaces/acme/connections" in text
@@ -133,7 +133,7 @@ def test_other_owners_read_what_was_published_while_approval_was_off(acme, dora,
     first, off, on = (text_of(message) for _, message in box.received)
     assert "need approval by another person from now on" in first
     assert "Published since then" not in first
-    assert "acme was changed by eve" in off
+    assert "eve switched approval off for acme" in off
     assert "no longer need approval" in off
     assert "Published since then without approval:" in on
     assert "- acme/vpc/aws 1.0.0" in on

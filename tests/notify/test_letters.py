@@ -49,7 +49,7 @@ def test_a_held_release_asks_its_publisher_and_says_what(letter):
 
 
 def test_a_refused_one_says_why_in_sentences(letter):
-    assert letter("refuse").text.startswith(f"acme/vpc/aws 1.3.0 was refused.\n{FOUND}")
+    assert letter("refuse").text.startswith(f"acme/vpc/aws 1.3.0 was rejected.\n{FOUND}")
 
 
 def test_who_watches_reads_what_a_new_version_breaks_and_why(published, alice, bob):
@@ -65,7 +65,7 @@ def test_who_watches_reads_what_a_new_version_breaks_and_why(published, alice, b
     run_jobs()
     outbox.dispatch()
 
-    first, major, patch, minor = Letter.objects.order_by("pk")
+    first, major, patch, minor = Letter.objects.filter(user=bob).order_by("pk")
     assert "Breaks" not in first.text + patch.text
     assert major.text.endswith("published by alice.\nBreaks users of 1.2.0: input name.")
     assert minor.text.endswith("\nBreaks users of 2.0.1: input name.\nIts publisher says: <b>Nobody</b> set it.")
@@ -112,8 +112,8 @@ def test_those_who_can_decide_get_a_letter_and_its_author_none(waiting):
     found = letters()
 
     assert set(found) == {"bob", "dora"}
-    assert found["bob"].subject == "acme/vpc/aws 1.2.0 awaits approval"
-    assert "Unusual: This is the first release of acme/vpc/aws." in found["bob"].text
+    assert found["bob"].subject == "alice asks you to approve acme/vpc/aws 1.2.0"
+    assert "Worth a look: This is the first release of acme/vpc/aws." in found["bob"].text
     assert found["bob"].topic == Topic.APPROVALS
 
 

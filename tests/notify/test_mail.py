@@ -124,11 +124,11 @@ def test_a_publisher_is_told_of_a_refusal(box, people, published, alice):
 def test_a_person_is_told_of_their_role(box, people, acme, charlie, dora):
     grant = namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=Viewer(dora))
     assert sent(box) == ["charlie"]
-    assert "You are now reader of acme." in text_of(box.received[0][1])
+    assert box.received[0][1]["Subject"] == "dora made you a reader of acme"
 
     namespaces.withdraw(grant=grant, actor=Viewer(dora))
     assert sent(box) == ["charlie", "charlie"]  # though they no longer see acme
-    assert "You are no longer reader of acme." in text_of(box.received[1][1])
+    assert box.received[1][1]["Subject"] == "dora removed you as a reader of acme"
 
 
 def test_owners_are_told_of_a_webhook_that_was_switched_off(box, people, acme, dora):
@@ -148,7 +148,7 @@ def test_one_mail_a_day_has_it_all(box, people, published, bob):
     assert sent(box) == []
     assert sent(box, digests=True) == ["bob"]
     [(_, message)] = box.received
-    assert message["Subject"] == f"2 news of {site.PUBLIC_HOST}"
+    assert message["Subject"] == f"2 updates from Larder at {site.PUBLIC_HOST}"
     assert [f"acme/vpc/aws {version} was published" in text_of(message) for version in ("1.3.0", "1.4.0")] == [True] * 2
     assert sent(box, digests=True) == ["bob"]
 
@@ -168,7 +168,7 @@ def test_of_many_releases_in_an_hour_most_come_in_one_mail(box, people, publishe
     assert (at > timezone.now(), at.minute, at.second) == (True, 0, 0)
     waiting.update(next_at=at - timedelta(hours=1))
     assert sent(box) == ["bob", "bob", "bob"]
-    assert box.received[-1][1]["Subject"] == f"3 news of {site.PUBLIC_HOST}"
+    assert box.received[-1][1]["Subject"] == f"3 updates from Larder at {site.PUBLIC_HOST}"
     assert all(f"acme/vpc/aws 1.{minor}.0 was" in text_of(box.received[-1][1]) for minor in (5, 6, 7))
     published(version="1.8.0")
     assert sent(box) == ["bob", "bob", "bob"]
@@ -257,9 +257,11 @@ def test_an_invitation_is_mailed_and_its_link_is_stored_nowhere_in_clear(box, ac
 
     assert [row for row in Letter.objects.values_list() if secret in str(row)] == []
     assert sent(box) == ["erin"]
-    text = text_of(box.received[0][1])
-    assert f"/invitations/{secret}" in text
-    assert "dora invites you" in text
+    message = box.received[0][1]
+    assert message["Subject"] == f"dora invited you to Larder at {site.PUBLIC_HOST}"
+    assert f"\n\nAccept the invitation:\n{site.PUBLIC_URL}/invitations/{secret}~" in text_of(message)
+    assert ">Accept the invitation</a>" in text_of(message, "html")
+    assert "You become a member of acme as reader." in text_of(message)
     assert "List-Unsubscribe" not in box.received[0][1]
 
 

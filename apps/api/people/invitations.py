@@ -20,7 +20,7 @@ from apps.accounts.people import invitations
 from apps.api.frame.base import DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import ROLES, MomentField, RoleField, Shape, With, page
 from apps.lib.errors import Invalid, RoleRequired
-from apps.notify.mail import letters
+from apps.notify.mail import invited, letters
 
 
 class InvitationInput(serializers.Serializer[Any]):
@@ -88,6 +88,7 @@ class InvitationList(ListView):
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         if "email" in wanted:
             letters.invite(invitation=invitation, address=wanted["email"], link=link)
+            link += f"{invited.SEPARATOR}{invited.suggestion_of(invitation, wanted['email'])}"
         return self.answer(With(invitation, link=link), HTTPStatus.CREATED, headers={"Cache-Control": "no-store"})
 
 

@@ -34,6 +34,7 @@ class Git(Room):
     sealed_columns = ("credentials.SEALED", "hooks.SEALED")
     created_by_tokens = ("connecting.CREATED_BY_TOKENS",)
     connections = ("connecting.CONNECTIONS",)
+    attention = ("attention.TAGS", "attention.REPOSITORIES")
     namespace_endings = ("connecting.end_all",)
 
     admin_lists = ("Git", ("GitRepository", "Tag"))

@@ -33,6 +33,7 @@ class Mirror(Room):
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("asking.upstreams.SEALED",)
     consequences = ("policy.consequences.of_releases",)
+    attention = ("attention.ALARMS", "attention.POLICY")
 
     admin_lists = (
         "Other registries",

@@ -1,14 +1,16 @@
 """Mails about tokens and signing keys that expire in 14, 7 and 1 days; a beat task looks once a day."""
 
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.models import ApiToken, User
-from apps.notify.mail import letters
-from apps.notify.models import Topic
+from apps.accounts.models import ApiToken
+from apps.notify.attention import table
+from apps.notify.attention.matter import Matter
+from apps.notify.mail import letters, wording
 from apps.signing.models import SigningKey
 
 STEPS = (1, 7, 14)  # days
@@ -29,12 +31,12 @@ def warn() -> None:
         assert key.expires_at is not None  # noqa: S101  # the filter says so
         days = step_of(key.expires_at, now)
         url = settings.PUBLIC_URL + reverse("portal:key", args=[key.namespace.name, key.fingerprint])
-        letters.to(
-            letters.owners_of(key.namespace),
-            topic=Topic.EXPIRING,
+        _write(
+            table.KEYS,
+            key,
             key=f"key:{key.pk}:{days}:{key.expires_at:%Y%m%d}",
-            subject=f"A signing key of {key.namespace} expires {_in(days)}",
-            text=f"The signing key {key.key_id} of {key.namespace} expires on {key.expires_at:%Y-%m-%d %H:%M} UTC.\n"
+            subject=f"The signing key {key.key_id} of {key.namespace} expires {_in(days)}",
+            text=f"The signing key {key.key_id} of {key.namespace} expires on {wording.moment(key.expires_at)}.\n"
             "An expired key can't sign new versions, and clients warn about the versions it signed. Extend it, or add "
             "a new key.",
             url=url,
@@ -54,19 +56,23 @@ def _in(days: int) -> str:
 def _warn_of_token(token: ApiToken, days: int) -> None:
     team = token.user.service_of
     if token.user.is_service and team is not None:
-        people = User.objects.filter(memberships__team=team, memberships__is_manager=True)
         whose = f"The token “{token.label}” of {token.user.username}"
         path = reverse("portal:service-account", args=[team.name, token.user_id])
     else:
-        people, whose = User.objects.filter(pk=token.user_id), f"Your token “{token.label}”"
-        path = reverse("portal:tokens")
-    letters.to(
-        people,
-        topic=Topic.EXPIRING,
+        whose, path = f"Your token “{token.label}”", reverse("portal:tokens")
+    _write(
+        table.TOKENS,
+        token,
         key=f"token:{token.pk}:{days}:{token.expires_at:%Y%m%d}",
         subject=f"{whose} expires {_in(days)}",
-        text=f"{whose} ({token.start}…) expires on {token.expires_at:%Y-%m-%d %H:%M} UTC.\n"
+        text=f"{whose} ({token.start}…) expires on {wording.moment(token.expires_at)}.\n"
         "Create a new token before then, and replace it wherever it is used.",
         url=settings.PUBLIC_URL + path,
         namespace=None,
     )
+
+
+def _write(row: Matter, subject_row: SigningKey | ApiToken, **letter: Any) -> None:
+    """Write to those who can act on what expires."""
+    for people, _ in row.can_act(subject_row):
+        letters.to(people, topic=row.topic, button=row.act, **letter)

@@ -20,7 +20,6 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import sealing
 from apps.accounts.models import User
 from apps.jobs.models import claimed
 from apps.lib.process import metrics, outside
@@ -140,7 +139,12 @@ def _may_go(letter: Letter) -> bool:
         return False
     if letter.topic and letter.topic in topics_off(user):
         return False
-    return letter.namespace is None or gate.role_on(Viewer(user), letter.namespace) is not None
+    return may_read(letter)
+
+
+def may_read(letter: Letter) -> bool:
+    """Return whether its person may still see the namespace that it is about."""
+    return letter.namespace is None or gate.role_on(Viewer(letter.user), letter.namespace) is not None
 
 
 def topics_off(user: User) -> list[str]:
@@ -173,9 +177,9 @@ def _failed(wanted: Sequence[Letter], error: Exception) -> None:
 
 def _message(wanted: Sequence[Letter]) -> EmailMultiAlternatives:
     first = wanted[0]
-    items = [(one.subject, one.text.split("\n"), sealing.unseal(one.sealed_url, letters.PURPOSE)) for one in wanted]
+    items = [(one.subject, one.text.split("\n"), letters.url_of(one), one.button) for one in wanted]
     is_digest = len(wanted) > 1
-    subject = f"{len(wanted)} news of {settings.PUBLIC_HOST}" if is_digest else first.subject
+    subject = f"{len(wanted)} updates from Larder at {settings.PUBLIC_HOST}" if is_digest else first.subject
     context: dict[str, Any] = {"items": items, "is_digest": is_digest, "host": settings.PUBLIC_HOST}
     headers = {"Auto-Submitted": "auto-generated", "List-Id": f"<{settings.PUBLIC_HOST.partition(':')[0]}>"}
     if first.user is not None and first.topic:

@@ -15,7 +15,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib.errors import Conflict, NotFound
 from apps.notify.mail import letters, mailing
-from apps.notify.models import Preference, Topic, Watch
+from apps.notify.models import Letter, LetterState, Preference, Topic, Watch
 from apps.releases.models import Release
 
 CONFIRM_SALT = "larder.mail-address"
@@ -61,7 +61,11 @@ def unsubscribing(token: str) -> tuple[User, str]:
 
 @transaction.atomic
 def ask_for_address(*, user: User, address: str) -> None:
-    """Send a link to the address, which becomes the person's once they open it. An empty one is removed at once."""
+    """Send a link to the address, which becomes the person's once they open it; until then it is kept as unconfirmed.
+
+    An empty one is removed at once.
+    """
+    Preference.objects.update_or_create(user=user, defaults={"unconfirmed_address": address})
     if not address:
         same_person.remember_address(user)
         User.objects.filter(pk=user.pk).update(email="")
@@ -87,8 +91,7 @@ def address_of(*, user: User, token: str) -> str:
 def confirm_address(*, user: User, token: str) -> str:
     """Raises NotFound."""
     address = address_of(user=user, token=token)
-    same_person.remember_address(user)
-    User.objects.filter(pk=user.pk).update(email=address)
+    _take(user, address)
     _record(user, address="confirmed")
     return address
 
@@ -96,9 +99,20 @@ def confirm_address(*, user: User, token: str) -> str:
 @transaction.atomic
 def take_invited(*, user: User, address: str) -> None:
     """Set the address of a new person whose invitation was mailed there (`invited.address_of`)."""
+    _take(user, address)
+    _record(user, address="confirmed by invitation")
+
+
+def missed_by(user: User) -> QuerySet[Letter]:
+    """Return the letters that could not be sent for lack of an address, the newest first."""
+    missed = Letter.objects.filter(user=user, state=LetterState.MISSED).select_related("namespace")
+    return missed.order_by("-created_at", "-pk")
+
+
+def _take(user: User, address: str) -> None:
     same_person.remember_address(user)
     User.objects.filter(pk=user.pk).update(email=address)
-    _record(user, address="confirmed by invitation")
+    Preference.objects.filter(user=user).update(unconfirmed_address="")
 
 
 def watchable(viewer: Viewer, address: str) -> tuple[Namespace, str]:

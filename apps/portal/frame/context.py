@@ -19,11 +19,13 @@ from apps.lib.net.hostnames import as_written
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
+from apps.releases.catalogue.reading import Waiting
 
 
 @dataclass(frozen=True)
 class Frame:
     request: HttpRequest
+    known: Waiting | None = None  # by a view that has read it
 
     @property
     def version(self) -> str:
@@ -47,21 +49,21 @@ class Frame:
         return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
 
     @cached_property
-    def waiting_counts(self) -> tuple[int, int]:
-        """Releases that wait for the viewer's answer, and for their approval: the badges of the user menu."""
-        return reading.count_waiting(self.viewer)
+    def waiting(self) -> Waiting:
+        """Releases that wait for the viewer's answer or approval: the badges of the user menu."""
+        return reading.waiting_for(self.viewer) if self.known is None else self.known
 
     @property
     def held_count(self) -> int:
-        return self.waiting_counts[0]
+        return self.waiting.held
 
     @property
     def approval_count(self) -> int:
-        return self.waiting_counts[1]
+        return len(self.waiting.approvals)
 
     @property
     def waiting_count(self) -> int:
-        return sum(self.waiting_counts)
+        return self.held_count + self.approval_count
 
     @property
     def sign_in_url(self) -> str:

@@ -1,10 +1,7 @@
-"""/namespaces/<ns>/keys: its signing keys, each key's page, adding and ending them, and which expire soon."""
+"""/namespaces/<ns>/keys: its signing keys, each key's page, adding and ending them."""
 
 import hashlib
 import json
-from collections.abc import Iterable
-from dataclasses import dataclass
-from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any
 
@@ -34,57 +31,19 @@ from apps.providers.signatures.keys import key_of, keys_of, signed_by
 from apps.releases.lifecycle.impact import Act
 from apps.signing import keys
 from apps.signing.armor import ParsedKey
-from apps.signing.keys import WARN_DAYS, signing_key_of
-from apps.signing.models import SigningKey, State
+from apps.signing.expiring import expiring, expiry_of
+from apps.signing.keys import signing_key_of
+from apps.signing.models import State
 
 PAGE = 50
 # Versions that a key signed, on the page that ends it.
 SHOWN = 20
 # Those whose users are looked up.
 MAX_WEIGHED = 500
-# Clients warn about expired keys, and will refuse them one day. Days ahead -> tone.
-STEPS = tuple(zip(sorted(WARN_DAYS), ("bad", "warn", "info"), strict=True))
 DONE = {
     "retire": "The key {} is retired: it can't sign new versions; its signatures stay valid.",
     "revoke": "The key {} is revoked: its signatures are no longer trusted.",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Expiry:
-    key: SigningKey
-    days: int  # rounded, as relative times are; negative after expiry
-    tone: str
-
-    @property
-    def is_over(self) -> bool:
-        return self.key.is_expired
-
-
-def expiring(namespace: Namespace) -> list[Expiry]:
-    """Active keys that expire within 60 days, or have expired; the earliest first."""
-    return expiring_in([namespace])
-
-
-def expiring_in(namespaces: Iterable[Namespace]) -> list[Expiry]:
-    """Return the expiries like `expiring`, of several namespaces, in one query. A queryset of namespaces is not
-    evaluated.
-    """
-    now = timezone.now()
-    soon = SigningKey.objects.filter(
-        namespace__in=namespaces, state=State.ACTIVE, expires_at__lte=now + timedelta(days=STEPS[-1][0])
-    )
-    expiries = (expiry_of(key, now) for key in soon.select_related("namespace").order_by("expires_at", "pk"))
-    return [expiry for expiry in expiries if expiry is not None]
-
-
-def expiry_of(key: SigningKey, now: datetime) -> Expiry | None:
-    """None unless the key expires within 60 days or has expired."""
-    if key.state != State.ACTIVE or key.expires_at is None:
-        return None
-    left = key.expires_at - now
-    tone = next((tone for days, tone in STEPS if left <= timedelta(days=days)), "")
-    return Expiry(key, round(left / timedelta(days=1)), tone) if tone else None
 
 
 class KeyForm(forms.Form):

@@ -25,11 +25,11 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.frame.rows import rows_of
-from apps.portal.namespaces.keys import expiring
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
 from apps.releases.models import Kind
 from apps.releases.publishing import quotas
+from apps.signing.expiring import expiring
 from apps.snippets import ci_steps, publish_script
 
 PAGE = 30

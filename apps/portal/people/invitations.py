@@ -35,7 +35,9 @@ class InvitationForm(forms.Form):
 
     note = forms.CharField(max_length=120, label="For whom", help_text="Shown only in your list, not to them.")
     email = forms.EmailField(
-        required=False, label="Email", help_text="Larder sends the link there and also shows it to you."
+        required=False,
+        label="Email",
+        help_text="Larder sends the link there and also shows it to you. Their form has the address filled in.",
     )
     namespace = forms.ModelChoiceField(
         queryset=Namespace.objects.none(), to_field_name="name", empty_label="No namespace: only an account"
@@ -55,16 +57,20 @@ class AccountForm(forms.Form):
     username = forms.CharField(max_length=63, label="User name", help_text="Letters a to z, digits, and . _ - inside.")
     password = forms.CharField(widget=forms.PasswordInput, help_text=password_validators_help_text_html)
     again = forms.CharField(widget=forms.PasswordInput, label="Password again")
+    email = forms.EmailField(
+        required=False, label="Email (optional)", widget=forms.EmailInput({"autocomplete": "email"})
+    )
 
-    mail = forms.BooleanField(required=False, initial=True)
-
-    def __init__(self, data: Mapping[str, str] | None = None, *, address: str = "") -> None:
-        """`address` is where the link was mailed. It is a choice, because people pass such links on."""
-        super().__init__(data)
-        if address:
-            self.fields["mail"].label = f"Send my mail from Larder to {address}"
+    def __init__(self, data: Mapping[str, str] | None = None, *, address: str = "", is_proven: bool = False) -> None:
+        """`address` is what the inviter entered. It is a choice, because people pass such links on."""
+        super().__init__(data, initial={"email": address})
+        if settings.SMTP is None:
+            text = "This registry sends no mail yet. You can confirm the address once it does."
+        elif is_proven:
+            text = "For your mail from Larder. Another address has to be confirmed by a link that Larder sends there."
         else:
-            del self.fields["mail"]
+            text = "For your mail from Larder, once you open the link that is sent there."
+        self.fields["email"].help_text = text
         self.fields["username"].widget.attrs |= {
             "autocomplete": "username",
             "autocapitalize": "none",
@@ -107,6 +113,7 @@ def invitation_list(request: HttpRequest) -> HttpResponse:
     if address := chosen["email"]:
         link = settings.PUBLIC_URL + reverse("portal:invitation", args=[secret])
         letters.invite(invitation=row, address=address, link=link)
+        secret += f"{invited.SEPARATOR}{invited.suggestion_of(row, address)}"
     return one_time_secret.redirect_to(request, reverse("portal:invitation-created", args=[row.pk]), secret)
 
 
@@ -136,23 +143,29 @@ def invitation_revoke(request: HttpRequest, invitation_id: int) -> HttpResponse:
 @sensitive_post_parameters("password", "again")
 @require_http_methods(["GET", "HEAD", "POST"])
 def invitation(request: HttpRequest, secret: str) -> HttpResponse:
-    """Opened without signing in: the secret is the permission. Behind it, a mailed link has proof of the address."""
-    secret, _, proof = secret.partition(invited.SEPARATOR)
+    """Opened without signing in: the secret is the permission. Behind it, a mailed link has proof of the address, and
+    the link that the inviter copied has the address alone.
+    """
+    secret, _, signed = secret.partition(invited.SEPARATOR)
     try:
         row = invitations.invitation_for_secret(secret)
     except NotFound:
         throttling.count(throttling.by_address("invitations", address_of(request)))
         raise
-    address = invited.address_of(row, proof)
+    proven = invited.address_of(row, signed)
+    address = proven or invited.suggested_address(row, signed)
     # The page tells people who are signed in that the link is for somebody new.
-    form = AccountForm(None if session_viewer(request).is_identified else posted(request), address=address)
+    data = None if session_viewer(request).is_identified else posted(request)
+    form = AccountForm(data, address=address, is_proven=bool(proven))
     if form.is_valid():
         with refusals_on(form, "username"):
             user = invitations.accept(
                 invitation=row, username=form.cleaned_data["username"], password=form.cleaned_data["password"]
             )
-            if form.cleaned_data.get("mail"):
-                preferences.take_invited(user=user, address=address)
+            if (wanted := form.cleaned_data["email"]) and wanted == proven:
+                preferences.take_invited(user=user, address=proven)
+            elif wanted:
+                preferences.ask_for_address(user=user, address=wanted)
             login(request, user, backend=settings.AUTHENTICATION_BACKENDS[0])
             # Whoever has just chosen a password need not repeat it.
             sessions.confirm(request, at=timezone.now().timestamp())

@@ -3,6 +3,7 @@
 from typing import Any
 
 from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, QueryDict
@@ -17,12 +18,15 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import User
 from apps.lib.errors import Conflict
-from apps.notify.mail import preferences
-from apps.notify.models import Topic
+from apps.notify.mail import letters, mailing, preferences
+from apps.notify.models import Letter, Topic
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, sentence
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
+
+# The newest letters that a person missed.
+MISSED = 20
 
 
 class TopicsForm(forms.Form):
@@ -52,7 +56,7 @@ def mail(request: HttpRequest) -> HttpResponse:
         preferences.choose(user=user, topics=form.cleaned_data["topics"], is_digest=form.cleaned_data["digest"])
         messages.success(request, "Saved.")
         return see_other("mail")
-    address = AddressForm(initial={"address": user.email})
+    address = AddressForm(initial={"address": user.email or preferences.preference_of(user).unconfirmed_address})
     return form_page(request, "portal/mail/page.html", form, **_mail_context(user, topics=form, address=address))
 
 
@@ -80,7 +84,19 @@ def _topics_form(user: User, data: QueryDict | None = None) -> TopicsForm:
 
 def _mail_context(user: User, *, topics: TopicsForm, address: AddressForm) -> dict[str, Any]:
     watches = list(preferences.watches_of(user))
-    return {"topics_form": topics, "address_form": address, "address": user.email, "watches": watches}
+    return {
+        "topics_form": topics,
+        "address_form": address,
+        "address": user.email,
+        "unconfirmed": preferences.preference_of(user).unconfirmed_address,
+        "sends_mail": settings.SMTP is not None,
+        "watches": watches,
+        "missed": [_missed(letter) for letter in preferences.missed_by(user)[:MISSED] if mailing.may_read(letter)],
+    }
+
+
+def _missed(letter: Letter) -> dict[str, Any]:
+    return {"subject": letter.subject, "at": letter.created_at, "url": letters.url_of(letter)}
 
 
 @never_cache

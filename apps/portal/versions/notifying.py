@@ -8,6 +8,7 @@ from django import forms
 from django.contrib import messages
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access.gate import Viewer
@@ -24,9 +25,11 @@ from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.effects import named_in
 from apps.portal.versions.pages import VersionPages
 from apps.releases.lifecycle import messages as message_verbs
-from apps.releases.models import Lifecycle, Release
+from apps.releases.models import Fetch, Lifecycle, Release
 
-OLD = "old"
+# The choices beside a version.
+OLD, ALL = "old", "all"
+MAX_NAMED = 50
 
 
 class MessageForm(forms.Form):
@@ -57,19 +60,20 @@ class Recipients:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
-    """A page about the users of ?version=, or of all deprecated and yanked versions.
+    """A page about the users of ?version=, of all deprecated and yanked versions (`old`) or of every version (`all`).
 
-    A POST sends only to the users of the versions that the page listed beside the button (`shown`): a person who chose
-    others meanwhile sees the page of those first.
+    Without a choice it is the oldest version in use. A POST sends only to the users of the versions that the page
+    listed beside the button (`shown`): a person who chose others meanwhile sees the page of those first.
     """
     viewer = session_viewer(request)
     parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, asked = parent.address, request.POST if request.method == "POST" else request.GET
-    chosen, offered = asked.get("version", "") or OLD, users.offered(pages.kind, parent.namespace_id, address.path_name)
-    versions = [one.version for one in offered if chosen in (OLD, one.version)]
+    offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
+    chosen = asked.get("version", "") or _oldest_in_use(viewer, pages.kind, parent, offered) or OLD
+    versions = [one.version for one in offered if chosen in (ALL, one.version)]
     if chosen == OLD:
         versions = [one.version for one in offered if one.lifecycle != Lifecycle.MAINTAINED]
-    elif not versions:
+    elif not versions and chosen != ALL:
         raise NotFound(f"{address} has no version {chosen[:80]}.", hint="Choose one of the list.")
     found = _recipients(viewer, pages.kind, parent, versions, offered)
     form = MessageForm(posted(request))
@@ -82,8 +86,9 @@ def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
             message_verbs.notify_users(
                 actor=viewer,
                 namespace=parent.namespace,
-                subject=str(address) if chosen == OLD else f"{address} {chosen}",
+                subject=str(address) if chosen in (OLD, ALL) else f"{address} {chosen}",
                 people=[one.pk for one in found.reach.reached],
+                without_address=[one.pk for one in found.reach.without_address],
                 webhooks=found.hooks,
                 message=form.cleaned_data["message"],
             )
@@ -93,8 +98,21 @@ def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
             messages.success(request, f"The message to {found.text} is on its way.")
             return HttpResponseRedirect(url_of(address, "users"), status=HTTPStatus.SEE_OTHER)
     context: dict[str, Any] = {"address": address, "versions": versions, "offered": offered, "chosen": chosen}
+    context["listed"] = versions[:MAX_NAMED]
     context |= {"namespace": parent.namespace, "recipients": found}
     return form_page(request, "portal/version/notify.html", form, **context, **named_in(viewer, found.reach))
+
+
+def _oldest_in_use(viewer: Viewer, kind: str, parent: Any, offered: list[users.Offered]) -> str:
+    """Return the lowest version that someone else downloaded or reported lately, or that a module gets today."""
+    named = Release.objects.published().filter(kind=kind, namespace=parent.namespace, name=parent.address.path_name)
+    since = timezone.now().date() - message_verbs.RECENT
+    fetches = Fetch.objects.filter(release__in=named, last_on__gte=since).exclude(user=viewer.user_id or 0)
+    reported = configurations.uses_of(kind, parent.namespace_id, parent.address.path_name).filter(release__in=named)
+    found: set[str | None] = set(fetches.values_list("release__version", flat=True))
+    found |= set(reported.values_list("release__version", flat=True))
+    found |= {users.selected(use.constraint, use.source, offered) for use in users.of(viewer, parent.address)}
+    return next((one.version for one in reversed(offered) if one.version in found), "")
 
 
 def _recipients(

@@ -1,18 +1,20 @@
 """Read releases of both kinds, in any state: one, a person's own, and all of a namespace in groups by state."""
 
 import uuid
-from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import itemgetter
-from typing import Any, TypeVar
+from types import SimpleNamespace
+from typing import Any, TypeVar, cast
 
 from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, Value, When
 from django.utils import timezone
 
 from apps.accounts.access import gate, operators
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Namespace, Role, User
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, existing
@@ -168,19 +170,45 @@ def counts(viewer: Viewer) -> dict[str, int]:
     return _own(viewer).aggregate(**columns)
 
 
-def count_waiting(viewer: Viewer) -> tuple[int, int]:
-    """Count the releases that wait for the viewer's answer, and for their approval; one query while nothing waits."""
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """The releases that wait for a person: how many for their answer, and the numbers of those that await approval.
+
+    `approvals` they can approve, the oldest first; in `involved` they took part, so that another person has to.
+    """
+
+    held: int = 0
+    approvals: tuple[int, ...] = ()
+    involved: tuple[int, ...] = ()
+
+
+def waiting_for(viewer: Viewer) -> Waiting:
+    """Read what waits for the viewer; one query while nothing does."""
     if not viewer.is_identified:
-        return 0, 0
-    # Not one condition with an OR: no index serves that, and every page asks.
+        return Waiting()
+    is_usual = viewer.user is not None and viewer.token is None and not viewer.user.is_staff
+    rows = _usually_waiting(user=viewer.user_id) if is_usual else list(_perhaps_waiting(viewer))
+    perhaps = {number for number, state in rows if state == State.AWAITING_APPROVAL}
+    approvals = tuple(approving.waiting_for(viewer).values_list("pk", flat=True)) if perhaps else ()
+    return Waiting(len(rows) - len(perhaps), approvals, tuple(sorted(perhaps.difference(approvals))))
+
+
+def _perhaps_waiting(viewer: Viewer) -> QuerySet[Any, tuple[int, str]]:
+    # Not one condition with an OR: no index serves that.
     held = _own(viewer).filter(state=State.HELD)
     awaiting = Release.objects.filter(approving.perhaps_for(viewer))
-    rows = held.values_list("pk", "state").union(awaiting.values_list("pk", "state"), all=True)
-    states = Counter(state for _, state in rows)
-    approvals = approving.waiting_for(viewer).count() if states[State.AWAITING_APPROVAL] else 0
-    return states[State.HELD], approvals
+    return held.values_list("pk", "state").union(awaiting.values_list("pk", "state"), all=True)
+
+
+def _anyone() -> Viewer:
+    """A person in a browser who is not staff, with a slot for their number."""
+    return Viewer(cast("User", SimpleNamespace(pk=Slot("user", User._meta.pk), is_staff=False)))  # noqa: SLF001  # Django's public name for it
+
+
+# Every page of a person asks.
+_usually_waiting: CompiledQuery[tuple[int, str]] = CompiledQuery(lambda: _perhaps_waiting(_anyone()))
 
 
 def _own(viewer: Viewer) -> ReleaseQuerySet:
     namespaces: QuerySet[Any] = gate.namespaces_with_role(viewer, Role.PUBLISHER)
-    return Release.objects.filter(created_by=viewer.user, namespace__in=namespaces)
+    return Release.objects.filter(created_by=viewer.user_id, namespace__in=namespaces)

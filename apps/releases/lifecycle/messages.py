@@ -38,11 +38,19 @@ def readers_of_mail(accounts: Collection[int], *, but: int | None) -> QuerySet[U
 @people_only("notify users")
 @transaction.atomic
 def notify_users(
-    *, actor: Viewer, namespace: Namespace, subject: str, people: Collection[int], webhooks: int, message: str
+    *,
+    actor: Viewer,
+    namespace: Namespace,
+    subject: str,
+    people: Collection[int],
+    webhooks: int,
+    message: str,
+    without_address: Collection[int] = (),
 ) -> None:
     """Record the message. `subject` is an address, or an address with a version. Raises Invalid and TooManyAttempts.
 
     The caller asks the gate for an owner. `people` are those whom mail reaches, and `webhooks` counts those called.
+    Those without an address see at home that they missed it.
     """
     if not people and not webhooks:
         raise Invalid("Neither mail nor a webhook reaches the users of these versions.", hint="Choose other versions.")
@@ -64,4 +72,5 @@ def notify_users(
         subject=subject,
         message=message[:MAX_CHARACTERS],
         people=sorted(people)[:MAX_PEOPLE],
+        without_address=sorted(without_address)[:MAX_PEOPLE],
     )

@@ -9,6 +9,8 @@ from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
 from django.db import models
 
+# In the summary of what awaits approval.
+CHANGES_NAMED = 3
 # Facts of an origin that name a person.
 PEOPLE = frozenset({"actor", "tagger"})
 
@@ -160,6 +162,28 @@ class Approval(models.Model):
     def allows(self, digest: str) -> bool:
         """Return whether these very bytes were approved."""
         return self.decision == Decision.APPROVED and self.digest == digest
+
+    @property
+    def is_breaking(self) -> bool:
+        return bool(self.comparison.get("severity") == "breaking")
+
+    @property
+    def summary(self) -> str:
+        """The changes since the version before it in a few words: if they break its users, and the most severe ones."""
+        found: dict[str, Any] = self.comparison
+        if not found.get("against"):
+            return "The first version."
+        verdict = "Nothing breaks."
+        if self.is_breaking:
+            verdict = "Breaking, as its number says." if found["is_said"] else "Breaking, but not a major version."
+        elif found["severity"] == "risky":
+            verdict = "Nothing breaks, but something may behave differently."
+        changes = found["changes"]
+        if not changes:
+            return f"{verdict} No user-visible changes since {found['against']}."
+        named = [f"{one['kind']} {one['name']} ({one['sentence']})" for one in changes[:CHANGES_NAMED]]
+        more = len(changes) + found["more"] - len(named)
+        return f"{verdict} Since {found['against']}: {', '.join(named)}{f' and {more:,} more' if more else ''}."
 
 
 def joined(release: models.Model, name: str) -> Any:

@@ -189,7 +189,7 @@ def perhaps_for(viewer: Viewer) -> Q:
     """Match what awaits approval where the viewer has the role: more than `waiting_for`, and cheap to ask."""
     granted = gate.grants_of(viewer.user).filter(role__gte=Role.PUBLISHER).values("namespace")
     within = gate.namespaces_with_role(viewer, Role.PUBLISHER).filter(pk__in=granted)
-    waiting = Q(state=State.AWAITING_APPROVAL, namespace__in=within) & ~Q(created_by=viewer.user)
+    waiting = Q(state=State.AWAITING_APPROVAL, namespace__in=within) & ~Q(created_by=viewer.user_id)
     if viewer.token is not None and viewer.token.only_name:
         waiting &= Q(name=viewer.token.only_name)
     return waiting

@@ -1,6 +1,8 @@
 """The people who can decide about a release that awaits approval; why others cannot, in words; and whom these ask."""
 
+from collections.abc import Sequence
 from itertools import islice
+from operator import itemgetter
 
 from django.db.models import Q, QuerySet
 
@@ -89,11 +91,40 @@ def whom_to_ask(release: Release) -> str:
     asked = list(_people_of(release).order_by("username")[: MAX_ASKED + 1])
     able = (one.shown_name for one in asked[:MAX_ASKED] if _bond(involved, Viewer(one), approval) is None)
     names = list(islice(able, MAX_NAMED + 1))
-    if len(names) > MAX_NAMED or len(asked) > MAX_ASKED:
-        names = [*names[:MAX_NAMED], "another publisher"]
-    elif len(names) < needed:
+    if len(names) < needed and len(asked) <= MAX_ASKED:
         return _too_few(release, names)
-    return f"Ask {' or '.join(filter(None, (', '.join(names[:-1]), names[-1])))}."
+    return f"Ask {in_words(names, more=len(asked) > MAX_ASKED)}."
+
+
+def perhaps_asked(releases: Sequence[Release]) -> dict[int, list[str]]:
+    """Return by number of each release some who most likely can approve it, in one query for all.
+
+    They have the role, and are neither its author nor a person with the same mail address. `whom_to_ask` says it
+    exactly, in many queries.
+    """
+    grants = Grant.objects.filter(namespace__in={one.namespace_id for one in releases}, role__gte=Role.PUBLISHER)
+    by_person = grants.filter(user__is_active=True, user__is_service=False)
+    by_team = grants.filter(team__memberships__user__is_active=True, team__memberships__user__is_service=False)
+    rows = by_person.values_list("namespace", "user", "user__username", "user__email").union(
+        by_team.values_list("namespace", *(f"team__memberships__user{part}" for part in ("", "__username", "__email")))
+    )
+    found = sorted(rows[: MAX_ASKED * max(1, len(releases))], key=itemgetter(2)) if releases else []
+    return {
+        release.pk: [
+            name
+            for namespace, number, name, address in found
+            if namespace == release.namespace_id
+            and number != release.created_by_id
+            and not (address and release.created_by and address.lower() == release.created_by.email.lower())
+        ]
+        for release in releases
+    }
+
+
+def in_words(names: Sequence[str], *, more: bool = False) -> str:
+    """Bob, Dora or another publisher. `more`: there are others than these."""
+    shown = [*names[:MAX_NAMED], "another publisher"] if more or len(names) > MAX_NAMED else list(names)
+    return " or ".join(filter(None, (", ".join(shown[:-1]), shown[-1]))) if shown else ""
 
 
 def _too_few(release: Release, names: list[str]) -> str:

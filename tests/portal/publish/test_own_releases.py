@@ -67,7 +67,7 @@ def test_the_badge_and_the_home_page_name_what_needs_an_answer(acme, alice, see,
     assert HELD in see()
     home = pages.markup_of(browser_of(alice).get("/"))
     assert HELD in home
-    assert f"/releases/{release.public_id}" in home.partition("data-own-releases")[2]
+    assert f"/releases/{release.public_id}" in home.partition("data-to-do")[2]
 
 
 def test_it_shows_nothing_of_other_people_or_where_the_role_has_ended(acme, alice, dora, see, browser_of):

@@ -11,7 +11,7 @@ from apps.accounts.people import service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify import outbox
-from apps.notify.models import Delivery, Letter, Preference, Topic, Watch, Webhook
+from apps.notify.models import Delivery, Letter, LetterState, Preference, Topic, Watch, Webhook
 from apps.releases.models import Fetch, Lifecycle, Release
 from tests import pages
 from tests.modules.dependents.rows import calls
@@ -40,7 +40,7 @@ def owner(dora, browser_of):
     return browser_of(dora)
 
 
-def send(browser, version: str = "", shown: str = "1.0.0"):
+def send(browser, version: str = "old", shown: str = "1.0.0"):
     """Send the form of the page that lists these versions."""
     return browser.post(URL, {"version": version, "shown": shown, "message": TEXT})
 
@@ -61,7 +61,7 @@ def test_it_writes_to_those_who_use_the_deprecated_versions(owner, vpc, acme, al
     downloaded(alice, "1.0.0", days=91)
     downloaded(charlie, "2.0.0")
     downloaded(dora, "1.0.0")
-    page = pages.markup_of(owner.get(URL))
+    page = pages.markup_of(owner.get(f"{URL}?version=old"))
     assert 'Recipients <span class="count">1</span>' in page
     assert "<p>bob</p>" in page
     assert "Send to 1 person" in page
@@ -73,10 +73,25 @@ def test_it_writes_to_those_who_use_the_deprecated_versions(owner, vpc, acme, al
     assert "The message to 1 person is on its way." in pages.markup_of(owner.get(answer["Location"]))
     assert written_to() == ["bob"]
     [letter] = Letter.objects.all()
-    assert letter.subject == "dora writes to the users of acme/vpc/aws"
+    assert letter.subject == "dora wrote to users of acme/vpc/aws"
     assert TEXT in letter.text
     [event] = AuditEvent.objects.filter(kind=Kind.USAGE_NOTIFIED)
     assert (event.subject, event.detail["people"], event.detail["message"]) == ("acme/vpc/aws", [bob.pk], TEXT)
+
+
+def test_the_oldest_version_in_use_is_chosen_and_all_versions_can_be(owner, vpc, bob, charlie, dora):
+    downloaded(dora, "1.0.0")
+    downloaded(charlie, "2.0.0")
+    page = pages.markup_of(owner.get(URL))
+    assert '<option value="2.0.0" selected>2.0.0</option>' in page
+    assert "<p>charlie</p>" in page or "their names are not shown" in page
+
+    downloaded(bob, "1.0.0")
+    assert '<option value="1.0.0" selected>1.0.0</option>' in pages.markup_of(owner.get(URL))
+    assert 'Recipients <span class="count">2</span>' in pages.markup_of(owner.get(f"{URL}?version=all"))
+    assert send(owner, "all", "2.0.0 1.0.0").status_code == 303
+    assert written_to() == ["bob", "charlie"]
+    assert AuditEvent.objects.get(kind=Kind.USAGE_NOTIFIED).subject == "acme/vpc/aws"
 
 
 def test_one_version_has_its_own_recipients_and_a_webhook_is_told(owner, vpc, acme, bob, charlie, dora):
@@ -201,5 +216,7 @@ def test_only_people_who_get_it_are_counted_and_strangers_have_no_names(owner, v
 
     answer = send(owner)
     assert "The message to 1 person is on its way." in pages.markup_of(owner.get(answer["Location"]))
-    assert written_to() == ["alice"]
-    assert AuditEvent.objects.get(kind=Kind.USAGE_NOTIFIED).detail["people"] == [alice.pk]
+    assert written_to() == ["alice", "bob"]
+    assert Letter.objects.get(user=bob).state == LetterState.MISSED
+    detail = AuditEvent.objects.get(kind=Kind.USAGE_NOTIFIED).detail
+    assert (detail["people"], detail["without_address"]) == ([alice.pk], [bob.pk])

@@ -41,7 +41,9 @@ def secrets(lines, acme, dora, bob):
         namespace=acme, url="https://ci.example/hook", events=["release.published"], actor=owner
     )
     newest = webhooks.rotate(hook=hook, actor=owner)
-    letter = letters.direct(bob, "bob@acme.example", key="one", subject="One", text="One", url="https://link.example/x")
+    letter = letters.direct(
+        bob, "bob@acme.example", key="one", subject="One", text="One", url="https://link.example/x", button=""
+    )
     adapter = second_factor.SecondFactorAdapter()
     app, codes = (
         Authenticator.objects.create(user=bob, type=kind, data={"used": [], key: adapter.encrypt(f"{key} of Bob")})

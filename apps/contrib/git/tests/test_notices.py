@@ -56,7 +56,7 @@ def test_a_tag_that_moves_or_is_deleted_is_told_with_both_commits(git: Git, upst
     assert (moved["data"]["tag"], moved["data"]["known"], moved["data"]["found"]) == ("v1.0.0", first, second)
     assert moved["data"]["url"].endswith(f"/namespaces/acme/git/{git.repository.pk}")
     letter = Letter.objects.get(topic="git", user__username="dora")
-    assert letter.subject == "acme/vpc/aws 1.0.0 has a Git tag that moved"
+    assert letter.subject == "Git tag v1.0.0 of acme/vpc/aws 1.0.0 moved"
     assert first in letter.text
     assert second in letter.text
 
@@ -95,7 +95,7 @@ def test_owners_are_notified_of_a_tag_that_is_refused_before_the_pipeline(git: G
     letter = Letter.objects.get()
     assert letter.user is not None
     assert (letter.user.username, letter.topic) == ("dora", "git")
-    assert letter.subject == "acme/vpc/aws 1.0.0 has a Git tag that was refused"
+    assert letter.subject == "Git tag v1.0.0 of acme/vpc/aws 1.0.0 was refused"
     assert "no .tf or .tofu file" in letter.text
 
     git.sync()
@@ -121,7 +121,7 @@ def test_a_first_run_that_refuses_many_tags_is_one_mail(git: Git, upstream: Repo
     assert "12 versions" in refused["data"]["reason"]
     assert "12 no_module" in refused["data"]["reason"]
     letter = Letter.objects.get()
-    assert letter.subject == "acme has Git tags that were refused"
+    assert letter.subject == "Git tags of acme were refused"
 
 
 @pytest.mark.usefixtures("mailed")
@@ -180,7 +180,7 @@ def test_owners_are_notified_once_of_a_repository_that_fails_for_an_hour(git: Gi
     assert failing["data"]["url"].endswith(f"/namespaces/acme/git/{git.repository.pk}")
     letter = Letter.objects.order_by("pk").last()
     assert letter is not None
-    assert letter.subject == "acme has a Git repository that cannot be read"
+    assert letter.subject == "A Git repository of acme can't be read"
     assert "unauthorized" not in letter.subject
 
 

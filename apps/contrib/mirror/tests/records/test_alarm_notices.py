@@ -15,6 +15,8 @@ from apps.contrib.mirror.policy import rulebook
 from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests import fetched
 from apps.notify import webhooks
+from apps.notify.attention import table
+from apps.notify.attention.matter import Person
 from apps.notify.models import Delivery, Letter, Preference
 from tests.builders.keys import signing_key
 from tests.notify.conftest import hooked, loopback, receiver, tell  # noqa: F401  # fixtures
@@ -116,3 +118,21 @@ def raised(upstream: Upstream) -> Alarm:
         known={"digest": "a" * 64},
         found={"digest": "b" * 64, "is_signed": True},
     )
+
+
+@pytest.mark.both
+def test_home_asks_staff_who_may_decide_and_tells_those_who_may_look(upstream, olga, alice, bob):
+    bob.is_staff = True
+    bob.save()
+    bob.user_permissions.add(Permission.objects.get(codename="view_upstream"))
+    alarm = raised(upstream)
+
+    def seen(person):
+        return table.lines_for(Person.of(Viewer(type(person).objects.get(pk=person.pk))))
+
+    [[asked], []] = seen(olga)
+    assert (asked.act, asked.url) == ("Decide", f"/mirror/alarms/{alarm.pk}")
+    assert alarm.subject in asked.title
+    [[], [told]] = seen(bob)
+    assert told.title == asked.title
+    assert seen(alice) == ([], [])

@@ -1,0 +1,300 @@
+"""The table of what needs attention, row by row: who can act, who is only told, and who learns nothing; at home and by
+mail. Alice publishes, Bob reads, Charlie is a stranger, Dora owns, Olga operates.
+"""
+
+from collections.abc import Callable
+from datetime import timedelta
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from apps.accounts import namespaces
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import tokens
+from apps.accounts.models import ApiToken, Grant, Membership, Namespace, Role, User, Visibility
+from apps.accounts.people import access_requests, service_accounts, teams
+from apps.audit.kinds import Kind
+from apps.audit.recorder import record
+from apps.lib import versions
+from apps.notify import outbox, webhooks
+from apps.notify.attention import table
+from apps.notify.attention.matter import Person, no_reader
+from apps.notify.events import EVENTS
+from apps.notify.mail import expiries
+from apps.notify.models import Letter, LetterState, Topic, Webhook
+from apps.releases.lifecycle import messages, verbs
+from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release
+from apps.releases.origin.models import Approval
+from tests import pages
+from tests.builders.approving import ask_for_approval, machine_of, publisher, team_of
+from tests.builders.archives import module_zip
+from tests.portal.providers.rows import row_of_key
+from tests.portal.rows import add_module
+from tests.rows import for_each_row
+
+pytestmark = pytest.mark.django_db
+CAST = ("alice", "bob", "charlie", "dora", "olga")
+BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'})
+AFTER = module_zip({"main.tf": 'variable "name" {}\n'})
+
+
+@pytest.fixture
+def cast(acme, alice, bob, charlie, dora, olga, published, settings):
+    """Everybody with an address, and a mail server."""
+    settings.SMTP = {"host": "127.0.0.1", "port": 1}
+    people = dict(zip(CAST, (alice, bob, charlie, dora, olga), strict=True))
+    for name, user in people.items():
+        user.email = f"{name}@acme.example"
+        user.save(update_fields=["email"])
+    return SimpleNamespace(acme=acme, published=published, **people)
+
+
+def lines(user: User) -> tuple[list[Any], list[Any]]:
+    return table.lines_for(Person.of(Viewer(User.objects.get(pk=user.pk))))
+
+
+def row(by: User, namespace: Namespace, state: str, **more: Any) -> Release:
+    reason = {"code": "x", "found": "a private key", "expected": "none", "hint": "Leave it out.", "file": ""}
+    fields = {"kind": "module", "name": "vpc/aws", "version": "1.0.0", "staging_key": "", "reasons": [reason], **more}
+    key = versions.sort_key(fields["version"])
+    return Release.objects.create(
+        namespace=namespace, created_by=by, state=state, sort_key=key, questions=[reason], **fields
+    )
+
+
+# --- What happens, for each row of the table --------------------------------------------------------------------------
+
+
+def a_release_awaits_approval(cast) -> None:
+    publisher(cast.bob, cast.acme)
+    ask_for_approval(cast.acme)
+    cast.published(version="1.3.0")
+
+
+def what_a_machine_published_awaits_approval(cast) -> None:
+    """Bob can make tokens of the machine, so he took part."""
+    machine = machine_of(team_of(cast.bob, cast.acme), cast.bob)
+    ask_for_approval(cast.acme)
+    cast.published(version="1.3.0", user=machine)
+
+
+def a_release_is_held(cast) -> None:
+    release = row(cast.alice, cast.acme, "held")
+    record(Kind.RELEASE_HELD, actor_id=None, subject=str(release), release=release.pk)
+
+
+def a_release_of_a_machine_is_held(cast) -> None:
+    release = row(machine_of(team_of(cast.alice, cast.acme), cast.alice), cast.acme, "held")
+    record(Kind.RELEASE_HELD, actor_id=None, subject=str(release), release=release.pk)
+
+
+def a_release_is_rejected(cast) -> None:
+    release = row(cast.alice, cast.acme, "rejected")
+    record(Kind.RELEASE_REJECTED, actor_id=None, subject=str(release), release=release.pk)
+
+
+def somebody_requests_access(cast) -> None:
+    access_requests.request(namespace=cast.acme, actor=Viewer(cast.bob), reason="For the DNS module.")
+
+
+def an_owner_leaves_a_connection(cast) -> None:
+    given = namespaces.grant(namespace=cast.acme, grantee=cast.charlie, role=Role.OWNER, actor=Viewer(cast.olga))
+    a_webhook(cast.acme, cast.charlie)
+    outbox.dispatch()
+    Letter.objects.all().delete()
+    namespaces.withdraw(grant=given, actor=Viewer(cast.olga))
+    outbox.dispatch()
+    Letter.objects.filter(topic=Topic.ROLES).delete()
+
+
+def a_webhook_fails(cast) -> None:
+    webhooks.disable(a_webhook(cast.acme, cast.dora), "Every delivery of the last 5 days failed.")
+
+
+def a_webhook_of_the_site_fails(cast) -> None:
+    webhooks.disable(a_webhook(None, cast.olga), "Every delivery of the last 5 days failed.")
+
+
+def a_webhook(namespace: Namespace | None, by: User) -> Webhook:
+    hook = Webhook.objects.create(
+        namespace=namespace, url="https://hooks.acme.example/x", events=["release.yanked"], created_by=by
+    )
+    Webhook.objects.filter(pk=hook.pk).update(failing_since=timezone.now() - timedelta(days=6))
+    return hook
+
+
+def a_key_expires(cast) -> None:
+    row_of_key(cast.acme, 1, expires_at=timezone.now() + timedelta(days=5))
+    expiries.warn()
+
+
+def a_token_of_a_machine_expires(cast) -> None:
+    team = teams.create(name="cooks", actor=Viewer(cast.dora))
+    Membership.objects.create(team=team, user=cast.bob)
+    machine = service_accounts.create(team=team, name="ci", actor=Viewer(cast.dora))
+    token, _ = tokens.issue(user=machine, label="nightly", scope="read", actor=Viewer(cast.dora))
+    soon = timezone.now() + timedelta(days=5)
+    ApiToken.objects.filter(pk=token.pk).update(expires_at=soon, created_at=soon - timedelta(days=90))
+    expiries.warn()
+
+
+def a_version_in_use_is_deprecated(cast) -> None:
+    add_module(cast.acme, "vpc/aws", "1.0.0", "2.0.0")
+    release = Release.objects.get(version="1.0.0")
+    today = timezone.now().date()
+    DownloadCount.objects.create(release=release, day=today, client="other", count=3)
+    Fetch.objects.create(release=release, user=cast.bob, last_on=today, count=3)
+    verbs.deprecate(release=release, actor=Viewer(cast.olga), reason="It leaks.", replacement="2.0.0")
+
+
+Arrange = Callable[[Any], None]
+REVIEW = "Review and approve"
+
+
+@for_each_row(
+    ("happens", "acting", "told", "mailed"),
+    [
+        (a_release_awaits_approval, {"bob", "dora"}, {"alice"}, {"bob": REVIEW, "dora": REVIEW}),
+        (
+            what_a_machine_published_awaits_approval,
+            {"alice", "dora"},
+            {"bob"},
+            {"alice": REVIEW, "dora": REVIEW, "bob": ""},
+        ),
+        (a_release_is_held, {"alice"}, set(), {"alice": "Open the release"}),
+        (a_release_of_a_machine_is_held, {"dora"}, set(), {"dora": "Open the release"}),
+        (a_release_is_rejected, {"alice"}, set(), {"alice": "Open the release"}),
+        (somebody_requests_access, {"dora"}, set(), {"dora": "Answer the request"}),
+        (an_owner_leaves_a_connection, {"dora"}, set(), {"dora": "Review the connections"}),
+        (a_webhook_fails, {"dora"}, set(), {"dora": "Fix the webhook"}),
+        (a_webhook_of_the_site_fails, {"olga"}, set(), {"olga": "Fix the webhook"}),
+        (a_key_expires, {"dora"}, {"alice"}, {"dora": "Replace the key"}),
+        (a_token_of_a_machine_expires, {"dora"}, {"bob"}, {"dora": "Create a new token"}),
+        (a_version_in_use_is_deprecated, {"dora"}, {"alice", "bob"}, {"bob": ""}),
+    ],
+    ids=lambda value: getattr(value, "__name__", ""),
+)
+def test_those_who_can_act_are_asked_and_the_others_are_told_or_not(cast, happens: Arrange, acting, told, mailed):
+    happens(cast)
+    outbox.dispatch()
+
+    seen = {name: lines(getattr(cast, name)) for name in CAST}
+    assert {name for name, (to_do, _) in seen.items() if to_do} == acting
+    assert {name for name, (_, to_know) in seen.items() if to_know} == told
+    assert {str(letter.user): letter.button for letter in Letter.objects.all()} == mailed
+
+
+def test_no_event_is_mailed_by_two_rows_and_each_has_a_name():
+    rows = [*table.TABLE, *table.of_rooms]
+    mailed = [event for one in rows for event in one.events]
+
+    assert len(mailed) == len(set(mailed))
+    assert set(mailed) <= set(EVENTS)
+    assert {one.topic for one in rows} == set(Topic)
+    assert not [one.name for one in rows if one.can_act is not no_reader and not one.act]
+
+
+# --- An approval, which is the first line at home ---------------------------------------------------------------------
+
+
+@pytest.fixture
+def breaking(cast, browser_of):
+    """acme/vpc/aws 1.3.0 of Alice's breaks users of 1.2.0, and waits for Bob or Dora."""
+    publisher(cast.bob, cast.acme)
+    cast.published(version="1.2.0", data=BEFORE)
+    ask_for_approval(cast.acme)
+    release = cast.published(version="1.3.0", data=AFTER)
+    row_of_key(cast.acme, 1, expires_at=timezone.now() + timedelta(days=5))
+    outbox.dispatch()
+    return release
+
+
+CHANGE = "Breaking, but not a major version. Since 1.2.0: input name (default removed: the input is now required)."
+
+
+def test_an_approval_is_the_first_line_with_what_changes_and_its_author_reads_who_can(breaking, cast, browser_of):
+    page = pages.shown(browser_of(cast.dora).get("/")).partition("data-to-do")[2].partition("</section>")[0]
+
+    assert page.index('data-matter="approval"') < page.index('data-matter="key"')
+    line = " ".join(page.partition('data-matter="approval"')[2].partition("</li>")[0].split())
+    assert "acme/vpc/aws 1.3.0 awaits your approval" in line
+    assert f"By alice. {CHANGE}" in line
+    assert "Expires" in line
+    assert line.count(f'href="/releases/{breaking.public_id}"') == 2
+    assert "Review and approve" in line
+
+    to_do, to_know = lines(cast.alice)
+    assert to_do == []
+    assert to_know[0].title == "acme/vpc/aws 1.3.0 is waiting for approval by bob or dora"
+    assert to_know[0].at == Approval.objects.get(release=breaking).until
+
+
+def test_the_mail_has_author_changes_and_end_and_leads_to_the_button(breaking, cast):
+    letter = Letter.objects.get(user=cast.bob)
+
+    assert letter.subject == "alice asks you to approve acme/vpc/aws 1.3.0"
+    first, by, changes, end, *_ = letter.text.split("\n")
+    assert (first, by, changes) == (f"{letter.subject}.", "Published by: alice", f"Changes: {CHANGE}")
+    until = Approval.objects.get(release=breaking).until
+    assert end.startswith(f"Expires: {until:%Y-%m-%d %H:%M} UTC.")
+
+
+def test_home_costs_one_who_approves_a_few_queries_more(cast, browser_of, django_assert_max_num_queries):
+    publisher(cast.bob, cast.acme)
+    ask_for_approval(cast.acme)
+    for number in range(3):
+        cast.published(version=f"1.{number}.0")
+    browser = browser_of(cast.bob)
+
+    with django_assert_max_num_queries(24):
+        assert pages.shown(browser.get("/")).count('data-matter="approval"') == 3
+
+
+# --- People without an address ----------------------------------------------------------------------------------------
+
+
+def test_home_says_what_could_not_reach_a_person_without_an_address(cast, browser_of, settings):
+    add_module(cast.acme, "vpc/aws", "1.0.0")
+    for user in (cast.bob, cast.charlie):
+        User.objects.filter(pk=user.pk).update(email="")
+    Grant.objects.create(namespace=cast.acme, user=cast.charlie, role=Role.READER)
+    for text in ("Move to 2.0.0.", "Before March."):
+        messages.notify_users(
+            actor=Viewer(cast.dora),
+            namespace=cast.acme,
+            subject="acme/vpc/aws 1.0.0",
+            people=[cast.alice.pk],
+            webhooks=0,
+            message=text,
+            without_address=[cast.bob.pk],
+        )
+    outbox.dispatch()
+
+    assert Letter.objects.filter(state=LetterState.MISSED).count() == 2
+    page = pages.shown(browser_of(cast.bob).get("/"))
+    assert "2 messages could not reach you" in page
+    assert 'href="/account/mail"' in page
+    listed = pages.shown(browser_of(cast.bob).get("/account/mail")).partition("data-missed")[2]
+    assert listed.count("dora wrote to users of acme/vpc/aws 1.0.0") == 2
+    assert "could not reach" not in pages.shown(browser_of(cast.charlie).get("/"))
+    User.objects.filter(pk=cast.bob.pk).update(email="bob@acme.example")
+    assert "could not reach" not in pages.shown(browser_of(cast.bob).get("/"))
+    Grant.objects.filter(user=cast.bob).delete()
+    Namespace.objects.update(visibility=Visibility.PRIVATE)
+    assert "dora wrote" not in pages.shown(browser_of(cast.bob).get("/account/mail")), "it may no longer be read"
+
+
+def test_a_version_is_told_to_those_who_use_it_only_while_they_see_it(cast):
+    a_version_in_use_is_deprecated(cast)
+    [line] = lines(cast.bob)[1]
+    assert line.title == "You use acme/vpc/aws 1.0.0, which is deprecated"
+    assert line.text == "Use 2.0.0 instead. It leaks."
+    [asked] = lines(cast.dora)[0]
+    assert (asked.act, asked.url) == ("Notify users", "/modules/acme/vpc/aws/usage/notify?version=1.0.0")
+
+    Grant.objects.filter(user=cast.bob).delete()
+    assert lines(cast.bob) == ([], [])
+    Release.objects.update(lifecycle=Lifecycle.MAINTAINED)
+    assert lines(cast.dora) == ([], [])
