@@ -106,7 +106,7 @@ class ActionView(ApiView):
         return self.answer(of_release(release), status, shape=shapes.Release)
 
     def _found(self, address: Any, version: str) -> Consequences:
-        """Who is hit, for those who may do it; publishers learn of a yank as well. Raises as the act does."""
+        """Return who is hit, to those who may do it; publishers learn of a yank as well. Raises as the act does."""
         assert self.weighed is not None  # noqa: S101  # the caller has looked
         if self.permission:
             release, role = self.actions.operated_release(self.viewer, address, version, self.permission), Role.OWNER

@@ -243,7 +243,7 @@ def compare_versions(viewer: Viewer, given: Given) -> Document:
 
 
 def show_consequences(viewer: Viewer, given: Given) -> Document:
-    """As much as the caller's role and token let them read: see `modules.dependents.impact`."""
+    """Answer as much as the caller's role and token let them read: see `modules.dependents.impact`."""
     address, act = address_of(given["address"]), given["act"] or Act.YANK
     if act not in ACTS:
         raise Invalid(f"The act is {act[:40]!a}.", hint=f"Expected one of: {', '.join(ACTS)}.")

@@ -1,4 +1,4 @@
-"""Who is hit when a mirror, or versions of it, are taken away: what clients fetched in the last 30 days.
+"""Find who is hit when a mirror, or versions of it, are taken away: what clients fetched in the last 30 days.
 
 Fetches of mirrored packages are counted, not who made them: no one can be notified of them.
 """

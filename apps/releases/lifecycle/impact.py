@@ -202,7 +202,7 @@ class Consequences:
 
     @property
     def figures(self) -> list[Figure]:
-        """Who fails, who moves and where to, how much it is used: in this order, and none that is zero."""
+        """The numbers of those that fail, that move and where to, and of downloads, in this order; none is zero."""
         found: list[Figure] = []
         for effect in (Effect.FAILS, Effect.MAY_FAIL, Effect.MOVES, Effect.KEEPS):
             for kind in Hitting:
