@@ -124,7 +124,8 @@ def _questions() -> QuerySet[User, dict[str, Any]]:
         for place, question in enumerate(row.perhaps() if row.perhaps is not None else ())
     }
     rows: QuerySet[User, Any] = User.objects.filter(pk=perhaps.USER).annotate(**asked)
-    return rows.values(*asked)
+    found: QuerySet[User, dict[str, Any]] = rows.values(*asked)
+    return found
 
 
 _perhaps: CompiledQuery[dict[str, Any]] = CompiledQuery(_questions)
