@@ -70,7 +70,7 @@ def in_turns(
     theirs: tuple[Server, str],
     *,
     rounds: int,
-    wanted: str,
+    wanted: str = "",
     against: str,
     connections: int,
     seconds: float,
