@@ -154,5 +154,5 @@ def test_a_changed_host_key_is_one_alarm_that_owners_and_webhooks_hear_of(
     dispatch()
     letter = Letter.objects.get(user=dora)
     assert letter.topic == "git"
-    assert "other host keys" in letter.subject
+    assert letter.subject == "The host keys of a Git server of acme changed"
     assert "another key" in letter.text
