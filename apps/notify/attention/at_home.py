@@ -265,21 +265,21 @@ def missed(person: Person) -> Iterator[Item]:
     )
 
 
-def tombstones(person: Person) -> Iterator[Item]:
-    """Yield the versions that operators took from the person's namespaces lately."""
-    if not person.publishes:
-        return
-    for release in taken_from(person.publishing, MOST):
+def taken(person: Person) -> Iterator[Item]:
+    """Yield versions that operators took from the person's namespaces; of a purged one there is nothing left to do."""
+    for release in taken_from(person.publishing, MOST) if person.publishes else ():
         is_purged = release.state == State.PURGED
-        by = release.lifecycle_by if is_purged else release.quarantined_by
-        reason = release.lifecycle_reason if is_purged else release.quarantine_reason
-        done = "purged" if is_purged else "quarantined"
+        by, why = release.lifecycle_by, release.lifecycle_reason
+        if not is_purged:
+            by, why = release.quarantined_by, release.quarantine_reason
+        page = [release.version] if not is_purged else []
         yield Item(
-            f"{release} was {done}{f' by {by.shown_name}' if by else ''}",
-            _page(release.kind, release.namespace.name, release.name, "version", release.version),
-            reason,
+            f"{release} was {'purged' if is_purged else 'quarantined'} by {by.shown_name if by else 'a former user'}",
+            _page(release.kind, release.namespace.name, release.name, "versions" if is_purged else "version", *page),
+            why,
+            act="" if is_purged else "See what to do",
             tone="bad",
-            picture="ban",
+            picture="trash-2" if is_purged else "octagon-alert",
         )
 
 

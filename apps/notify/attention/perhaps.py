@@ -96,7 +96,7 @@ def tokens() -> Questions:
     return soon.filter(user=USER), soon.filter(user__service_of__memberships__user=USER)
 
 
-def tombstones() -> Questions:
+def taken() -> Questions:
     events = AuditEvent.objects.filter(at__gt=_TAKEN_SINCE)
     return events.filter(kind=Kind.RELEASE_QUARANTINED), events.filter(kind=Kind.RELEASE_PURGED)
 

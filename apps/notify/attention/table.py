@@ -82,9 +82,9 @@ TABLE: tuple[Matter, ...] = (
         Topic.TAKEN,
         taken.VERSIONS,
         letters=taken.letters_of,
-        at_home=at_home.tombstones,
-        perhaps=perhaps.tombstones,
-        rank=4,
+        at_home=at_home.taken,
+        perhaps=perhaps.taken,
+        rank=3,
     ),
     Matter(
         "version",

@@ -152,3 +152,16 @@ def test_a_home_page_finds_what_was_taken_from_the_namespaces_of_a_person(
     assert tombstones.taken_from(mine, 5, now=timezone.now() + tombstones.RECENT * 2) == []
     act(browser_of(olga), "purge")
     assert [one.state for one in tombstones.taken_from(mine, 5)] == ["purged"]
+
+
+def test_home_tells_owners_and_publishers_what_was_taken_and_no_one_else(
+    release, people, browser_of, alice, bob, charlie, dora, olga
+):
+    act(browser_of(olga), "quarantine")
+    for user in (alice, dora):
+        page = pages.shown(browser_of(user).get("/"))
+        assert "acme/vpc/aws 1.2.0 was quarantined by olga" in page
+        assert 'data-matter="taken"' in page
+        assert "See what to do" in page
+    for user in (bob, charlie):
+        assert "quarantined" not in pages.shown(browser_of(user).get("/"))
