@@ -145,7 +145,9 @@ def ended(text: str) -> str:
 
 def obstacle_to(verb: str, release: Release) -> Conflict | None:
     """Return why the state of the release does not allow the verb; None if it does."""
-    if release.quarantined_at is not None and verb in ("restore", "purge") and release.state == State.PUBLISHED:
+    # A quarantine is about bytes, so it is lifted from a purged version as well.
+    is_purgeable = verb == "purge" and release.state == State.PUBLISHED
+    if release.quarantined_at is not None and (verb == "restore" or is_purgeable):
         return None
     said, hint = standing_of(release), ""
     if release.state != State.PUBLISHED:

@@ -34,7 +34,7 @@ def test_the_lines_of_a_ready_answer_are_equal_to_those_of_djangos(process, publ
         [line] = lines()
         assert (line["request_id"], line["status"], line["route"]) == (request_id, 200, "protocol:module-versions")
         assert line["timestamp"].endswith("Z")
-        assert line["ms"] > 0
+        assert line["ms"] >= 0, "a fast machine answers within the unit of the line"
         assert line["user_agent"] == agent.replace("hunter22hunter22", "[redacted]")
         assert line["event"] == "request"
         assert list(line)[:4] == ["method", "path", "client", "status"]
