@@ -86,7 +86,7 @@ def test_a_published_release_shows_how_to_use_it_and_cannot_be_cancelled(publish
     assert response.status_code == 409
     assert 'role="alert"' in response.text
     Release.objects.update(state=State.PURGED)
-    assert "This release was removed" in browser.get(url).text
+    assert "1.2.0 was purged" in browser.get(url).text
 
 
 def test_the_file_form_belongs_to_the_browser_that_began(release, see, alice, browser_of):
