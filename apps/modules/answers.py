@@ -14,6 +14,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import checking, folder_names, publishing
 from apps.modules.comparing import guard
+from apps.releases.catalogue.comparing import next_breaking
 from apps.releases.models import Release, State
 from apps.releases.origin import recording
 from apps.releases.publishing import receiving, reserving, transitions
@@ -21,7 +22,7 @@ from apps.releases.publishing import receiving, reserving, transitions
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A further module of the same upload: its folder and its name."""
+    """A further module of the same upload: its folder (or several, one per line) and its name."""
 
     folder: str
     address: ModuleAddress
@@ -90,6 +91,34 @@ def answer(
     return [release, *started]
 
 
+def breaking_number(release: Release) -> str:
+    """Return the number that says what the guard found; empty unless the release is held for it."""
+    is_asked = any(question["code"] == guard.BREAKING_CHANGE for question in release.questions)
+    is_held = release.state == State.HELD and is_asked and "guard" in release.notes
+    return next_breaking(release.notes["guard"]["against"]) if is_held else ""
+
+
+def publish_as_breaking(*, release: Release, viewer: Viewer) -> Release:
+    """Publish the upload of a release that the guard holds under that number instead, and end the held one.
+
+    Return the new release, which Larder checks like any other. All or nothing: raises Conflict if nothing is held or
+    the number is taken.
+    """
+    reauthorising.authorise_again(viewer, release.namespace, only_name=release.name)
+    number = breaking_number(release)
+    if not number:
+        raise Conflict(f"{release} is not held for breaking changes.", hint="Reload its page.")
+    name, _, system = release.name.partition("/")
+    whole = Part(release.folder, ModuleAddress(release.namespace.name, name, system), number)
+    try:
+        with transaction.atomic():
+            started = _reserve_part(release, whole, viewer, list(release.confirmed))
+            publishing.cancel(release=release, viewer=viewer)
+    except reserving.VersionTaken as taken:
+        raise Conflict(f"{taken.taken_by} is already {taken.taken_by.state}.", hint="Choose another number.") from None
+    return started
+
+
 def _chosen(release: Release, folder: str) -> str:
     if not _needs_folder(release):
         return release.folder
@@ -116,7 +145,7 @@ def _reserve_part(original: Release, part: Part, viewer: Viewer, confirmed: list
         file_name=original.file_name,
         provenance=original.provenance,
         read_from=original,
-        folder=folder_names.clean_folder(part.folder),
+        folder=folder_names.clean_folders(part.folder.split("\n")),
         asks=True,
         confirmed=confirmed,
         staging_key=original.staging_key,

@@ -80,6 +80,11 @@ def release_cancel(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 def release_answer(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     viewer = session_viewer(request)
     release = reading.release_for(viewer, public_id)
+    if "publish-as" in request.POST:
+        try:
+            return see_other("release", answers.publish_as_breaking(release=release, viewer=viewer).public_id)
+        except Conflict as refusal:
+            return page(request, release, refusal=sentence(refusal), status=HTTPStatus.CONFLICT)
     form = AnswerForm(release, request.POST)
     if not form.is_valid():
         return page(request, release, answer=form, status=HTTPStatus.UNPROCESSABLE_ENTITY)
@@ -162,6 +167,7 @@ def _module_context(release: Release, document: dict[str, Any]) -> dict[str, Any
         "files_path": reverse("portal:module-files", args=where),
         "limits": limits_of_modules(),
         "answer": AnswerForm(release),
+        "breaking_number": answers.breaking_number(release),
         "guard": guard_of(release),
         "siblings": _siblings(release),
         "offers_folders": any(reason.code in OFFERS_FOLDERS for reason in document["reasons"]),

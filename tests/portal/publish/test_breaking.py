@@ -60,6 +60,29 @@ def test_a_held_release_asks_for_its_reason_which_readers_find(published, page, 
         assert "Its publisher says: Nobody &lt;left&gt; it out." in words(shown)
 
 
+def test_a_held_release_is_published_as_the_next_major_version_instead(published, page, browser_of, alice, bob, work):
+    published(version="1.2.0", data=BEFORE)
+    Namespace.objects.update(breaking_changes="ask")
+    release = published(version="1.3.0", data=AFTER)
+    answer = f"/releases/{release.public_id}/answer"
+    assert "Publish as 2.0.0 instead" in words(page(release))
+
+    assert browser_of(bob).post(answer, {"publish-as": "2.0.0"}).status_code in (403, 404)
+    response = browser_of(alice).post(answer, {"publish-as": "9.9.9"})
+    work()
+    release.refresh_from_db()
+    other = Release.objects.get(version="2.0.0")
+    assert (response.status_code, response.url) == (303, f"/releases/{other.public_id}")
+    assert (other.state, other.digest) == ("published", Release.objects.get(pk=other.pk).uploaded_digest)
+    assert (release.state, release.reasons[0]["code"]) == ("rejected", "cancelled")
+
+    later = published(version="1.4.0", data=AFTER)
+    taken = browser_of(alice).post(f"/releases/{later.public_id}/answer", {"publish-as": "2.0.0"})
+    assert (taken.status_code, "2.0.0 is already published" in words(taken)) == (409, True)
+    later.refresh_from_db()
+    assert later.state == "held"
+
+
 def test_a_refused_release_shows_what_it_breaks(published, page):
     published(version="1.2.0", data=BEFORE)
     Namespace.objects.update(breaking_changes="refuse")
