@@ -24,6 +24,7 @@ from apps.notify.attention.matter import Person
 from apps.portal.frame.asking import asking_of
 from apps.portal.frame.context import Frame
 from apps.portal.frame.page_urls import Address, page_of, url_of
+from apps.portal.frame.places import Place, places_of
 from apps.portal.frame.rows import address_of, rows_of
 from apps.releases.catalogue import download_figures, search
 from apps.releases.models import Kind, SearchDoc
@@ -36,16 +37,6 @@ NAMESPACES = 12
 PAGE_SIZE = 30
 # On the home page.
 SHOWN = 6
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A namespace in which the person has a role."""
-
-    namespace: Namespace
-    role: Role
-    module_count: int
-    provider_count: int
 
 
 @login_not_required
@@ -62,10 +53,9 @@ def home(request: HttpRequest) -> HttpResponse:
     # The frame around the page shows how much waits, and need not ask again.
     context |= {
         "frame": Frame(request, person.waiting),
-        "more_places": len(person.places) > NAMESPACES,
         "publishes": person.publishes,
     }
-    context["places"] = places = places_of(person)
+    context["places"] = places = places_of(person.places[:NAMESPACES])
     context["may_create"] = not creation_refused(viewer)
     context["to_do"], context["to_know"] = table.lines_for(person)
     is_empty = not (context["module_count"] or context["provider_count"])
@@ -89,18 +79,6 @@ def counts(viewer: Viewer) -> dict[str, int]:
 def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
     namespaces = gate.visible_namespaces(viewer)
     return search.search(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
-
-
-def places_of(person: Person) -> list[Place]:
-    """The first namespaces in which the person has a role, the highest role first, with counts of entries."""
-    shown = person.places[:NAMESPACES]
-    docs = SearchDoc.objects.filter(namespace__in=[row.pk for row, _ in shown])
-    rows = docs.order_by().values_list("namespace", "kind").annotate(n=Count("pk"))
-    found = {(namespace, kind): count for namespace, kind, count in rows}
-    return [
-        Place(row, role, *(found.get((row.pk, kind), 0) for kind in (Kind.MODULE, Kind.PROVIDER)))
-        for row, role in shown
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -120,6 +120,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-verify": [(DNS1, "")],
     "provider-origin": [(DNS1, ""), (DNS2, "")],
     "provider-versions": [(DNS, "")],
+    "namespaces": [({}, "")],
     "teams": [({}, "")],
     "team-new": [({}, "")],
     "team": [({"team": "shelvers"}, "")],

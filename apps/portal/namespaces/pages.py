@@ -1,4 +1,4 @@
-"""/namespaces/new, and a namespace's page, settings (for its owners) and storage usage. For members see members.py."""
+"""/namespaces and /namespaces/new; a namespace's page, settings (for owners) and storage usage. Members: members.py."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,6 +7,7 @@ from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.db import transaction
+from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import path, reverse
@@ -20,10 +21,12 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
 from apps.accounts.namespaces import people_count
 from apps.accounts.people import access_requests
+from apps.lib.addresses import canonical
 from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
+from apps.portal.frame.places import places_of
 from apps.portal.frame.rows import rows_of
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
@@ -33,6 +36,7 @@ from apps.signing.expiring import expiring
 from apps.snippets import ci_steps, publish_script
 
 PAGE = 30
+MAX_QUERY = 64
 # What an owner confirms before it asks for less.
 APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_needs_two_people")
 # Providers and open drafts on a namespace's page.
@@ -87,6 +91,20 @@ class NamespaceForm(SettingsForm):
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
         super().__init__(data)
         self.fields["name"].widget.attrs |= PLAIN
+
+
+@login_not_required
+@require_safe
+def listing(request: HttpRequest) -> HttpResponse:
+    """Those that the viewer may see: first those in which they have a role, the highest first."""
+    viewer, query = session_viewer(request), request.GET.get("q", "").strip()[:MAX_QUERY]
+    rows = gate.visible_namespaces(viewer).annotate(held=gate.highest_role(viewer.user))
+    found = rows.filter(canonical__startswith=canonical(query)) if query else rows
+    page = page_of(found.order_by(F("held").desc(nulls_last=True), "canonical", "pk"), request, size=PAGE)
+    places = places_of([(row, None if row.held is None else Role(row.held)) for row in page.object_list])
+    may_create = viewer.is_identified and not creation_refused(viewer)
+    context = {"page": page, "places": places, "query": query, "may_create": may_create}
+    return render(request, "portal/namespaces/list.html", context)
 
 
 @login_not_required
@@ -198,6 +216,7 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
 
 
 urlpatterns = [
+    path("namespaces", listing, name="namespaces"),
     path("namespaces/new", namespace_new, name="namespace-new"),  # before <name>
     path("namespaces/<str:name>", namespace, name="namespace"),
     path("namespaces/<str:namespace>/change", namespace_change, name="namespace-change"),

@@ -1,4 +1,4 @@
-"""/namespaces/<name> and /new; the members page with its teams, the settings and /transfer are the owner's alone."""
+"""/namespaces, its pages and /new; the members page with its teams, the settings and /transfer are the owner's alone."""
 
 import re
 
@@ -25,6 +25,35 @@ def owner(dora, browser_of):
 @pytest.fixture
 def cooks(charlie) -> Team:
     return teams.create(name="cooks", actor=Viewer(charlie))
+
+
+def test_the_list_has_those_that_a_person_sees_with_their_role_and_what_is_in_them(
+    acme, pantry, hall, alice, bob, charlie, browser_of, client
+):
+    add_modules(acme, ["vpc/aws", "dns/aws"])
+    add_module(pantry, "vpc/aws")
+
+    def names(browser, query=""):
+        return re.findall(r'href="/namespaces/((?!new\b)[a-z]+)">', pages.markup_of(browser.get(f"/namespaces{query}")))
+
+    page = pages.shown(browser_of(bob).get("/namespaces"))
+    assert names(browser_of(bob)) == ["acme", "hall", "pantry"], "those with a role first"
+    assert "2 modules, you are reader" in page
+    assert page.count("you are") == 1
+    assert "1 module" in page
+    assert names(browser_of(alice)) == ["acme", "hall", "pantry"]
+    assert names(browser_of(charlie)) == ["hall", "pantry"]
+    assert names(client) == ["pantry"]
+    assert names(browser_of(bob), "?q=Pan") == ["pantry"]
+    assert "No namespace begins like this" in pages.shown(browser_of(charlie).get("/namespaces?q=acme"))
+
+
+def test_the_list_costs_the_same_with_many_namespaces(acme, bob, browser_of):
+    browser = browser_of(bob)
+    before = pages.queries_of(browser, "/namespaces")
+    for number in range(8):
+        add_module(namespaces.create(name=f"more{number}", visibility="internal", actor=Viewer(bob)), "vpc/aws")
+    assert pages.queries_of(browser, "/namespaces") == before
 
 
 def test_charlie_creates_one_and_owns_it(charlie, browser_of):
