@@ -122,6 +122,8 @@ class Room(AppConfig):
     # --- Operators
     # The help: topic of a page -> where docs/ has it.
     help_topics: Mapping[str, str] = {}
+    # Permissions of its models that have an effect, beside those to view: their codenames.
+    act_permissions: tuple[str, ...] = ()
     # The title of a group in the admin, and its models.
     admin_lists: tuple[str, Names] = ("", ())
     # Tiles of what must be looked at: the model, what returns its rows, and the query of the list that shows them.

@@ -42,6 +42,7 @@ OTHERS = {
     "admin_lists",
     "parts",
     "sign_in_routes",
+    "act_permissions",
 }
 # What is no document of a program.
 TEXTS = {"", ".py", ".toml", ".txt", ".html", ".js", ".css", ".yml", ".yaml", ".json", ".conf", ".sh"}

@@ -28,19 +28,24 @@ ACTION_PERMISSIONS = {
         *("verify_release", "rebuild_searchdoc"),
     ),
     "signing": ("change_signingkey", "rotate_statementkey"),
-    "upstream": ("operate_upstream",),
 }
 # Superusers add these by hand: the action cannot be undone.
 IRREVERSIBLE = {"purge_release"}
 
 
+def acts() -> dict[str, tuple[str, ...]]:
+    """Return the codenames of ACTION_PERMISSIONS and of the doors of rooms, by app label."""
+    doors = {config.label: getattr(config, "act_permissions", ()) for config in apps.get_app_configs()}
+    return {**ACTION_PERMISSIONS, **{label: codenames for label, codenames in doors.items() if codenames}}
+
+
 def permissions() -> QuerySet[Permission]:
     """Return the permissions that have an effect in the admin or at the gate."""
     labels = [config.label for config in apps.get_app_configs() if config.name.startswith("apps.")]
-    acts = Q()
-    for label, codenames in ACTION_PERMISSIONS.items():
-        acts |= Q(content_type__app_label=label, codename__in=codenames)
-    return Permission.objects.filter(Q(content_type__app_label__in=labels, codename__startswith="view_") | acts)
+    having = Q()
+    for label, codenames in acts().items():
+        having |= Q(content_type__app_label=label, codename__in=codenames)
+    return Permission.objects.filter(Q(content_type__app_label__in=labels, codename__startswith="view_") | having)
 
 
 def permissions_of(role: str) -> QuerySet[Permission]:

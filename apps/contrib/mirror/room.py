@@ -35,6 +35,7 @@ class Mirror(Room):
     consequences = ("policy.consequences.of_releases",)
     attention = ("attention.ALARMS", "attention.POLICY")
 
+    act_permissions = ("operate_upstream",)
     admin_lists = (
         "Other registries",
         (

@@ -1,4 +1,4 @@
-"""/namespaces, its pages and /new; the members page with its teams, the settings and /transfer are the owner's alone."""
+"""/namespaces and its pages; the members page with its teams, the settings and /transfer are the owner's alone."""
 
 import re
 
