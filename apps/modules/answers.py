@@ -14,6 +14,7 @@ from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Conflict, Invalid
 from apps.modules import checking, folder_names, publishing
 from apps.modules.comparing import guard
+from apps.modules.dependents.users import address_of
 from apps.releases.catalogue.comparing import next_breaking
 from apps.releases.models import Release, State
 from apps.releases.origin import recording
@@ -108,8 +109,7 @@ def publish_as_breaking(*, release: Release, viewer: Viewer) -> Release:
     number = breaking_number(release)
     if not number:
         raise Conflict(f"{release} is not held for breaking changes.", hint="Reload its page.")
-    name, _, system = release.name.partition("/")
-    whole = Part(release.folder, ModuleAddress(release.namespace.name, name, system), number)
+    whole = Part(release.folder, address_of(release.namespace.name, release.name), number)
     try:
         with transaction.atomic():
             started = _reserve_part(release, whole, viewer, list(release.confirmed))

@@ -108,7 +108,7 @@ def _oldest_in_use(viewer: Viewer, kind: str, parent: Any, offered: list[users.O
     named = Release.objects.published().filter(kind=kind, namespace=parent.namespace, name=parent.address.path_name)
     since = timezone.now().date() - message_verbs.RECENT
     fetches = Fetch.objects.filter(release__in=named, last_on__gte=since).exclude(user=viewer.user_id or 0)
-    reported = configurations.uses_of(kind, parent.namespace_id, parent.address.path_name).filter(release__in=named)
+    reported = configurations.uses_of(kind, parent.namespace_id, parent.address.path_name)
     found: set[str | None] = set(fetches.values_list("release__version", flat=True))
     found |= set(reported.values_list("release__version", flat=True))
     found |= {users.selected(use.constraint, use.source, offered) for use in users.of(viewer, parent.address)}
