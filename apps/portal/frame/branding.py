@@ -59,7 +59,9 @@ def _chosen(file: str) -> Logo | None:
         return None
 
 
+@cache
 def _name(logo: Logo) -> str:
+    """Asked for by each page."""
     return f"{hashlib.sha256(logo.body).hexdigest()[:16]}.{logo.suffix}"
 
 
