@@ -1,9 +1,10 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
 from apps import room
-from apps.portal import api_docs, help_pages, home, publish_script
+from apps.portal import home, publish_script
 from apps.portal.frame import branding, context, reauthentication
-from apps.portal.help import pages as manual
+from apps.portal.help import api, how_to
+from apps.portal.help import pages as docs
 from apps.portal.modules import pages as modules
 from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
@@ -19,7 +20,7 @@ from apps.portal.people import (
     teams,
     tokens,
 )
-from apps.portal.providers import docs
+from apps.portal.providers import docs as provider_docs
 from apps.portal.providers import pages as providers
 from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
@@ -36,11 +37,11 @@ urlpatterns = [
     *activity.urlpatterns,
     *sign_on.urlpatterns,
     *second_factor.urlpatterns,
-    *help_pages.urlpatterns,
-    *manual.urlpatterns,
+    *how_to.urlpatterns,
+    *docs.urlpatterns,
     *search.urlpatterns,
     *lists.urlpatterns,
-    *api_docs.urlpatterns,
+    *api.urlpatterns,
     *publish_script.urlpatterns,
     *context.urlpatterns,
     *branding.urlpatterns,
@@ -70,6 +71,6 @@ urlpatterns = [
     *room.urls("portal_urls"),
     *modules.urlpatterns,
     *providers.urlpatterns,
-    *docs.urlpatterns,
+    *provider_docs.urlpatterns,
     *provider_uploads.urlpatterns,
 ]

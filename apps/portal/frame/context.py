@@ -81,6 +81,10 @@ class Frame:
         shown = [entry for entry in menu.YOU if entry is not menu.APPROVALS or self.approval_count]
         return [(entry, counts.get(entry, 0)) for entry in shown]
 
+    @property
+    def readers_menu(self) -> list[MenuEntry]:
+        return menu.for_readers()
+
     @cached_property
     def operate_menu(self) -> list[MenuEntry]:
         return menu.operate(self.viewer)

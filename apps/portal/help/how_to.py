@@ -1,5 +1,6 @@
-"""/how-to-use: setup of clients, pipelines and people for this Larder, with live checks: the discovery document as a
-client gets it, and a pasted token.
+"""/how-to-use, the first page of Docs: setup of clients, pipelines and people for this Larder.
+
+With live checks: the discovery document as a client gets it, and a pasted token.
 """
 
 import http
@@ -33,7 +34,9 @@ from apps.lib.net import fetching
 from apps.lib.net.addresses import ANYWHERE
 from apps.lib.net.hostnames import as_written
 from apps.lib.net.outgoing import NOT_TRUSTED, NotAnswered
+from apps.lib.text.search_terms import begins_a_part
 from apps.modules.models import ModuleVersion
+from apps.portal.frame import menu
 from apps.releases.models import Kind, SearchDoc
 from apps.room import rooms
 from apps.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
@@ -45,6 +48,57 @@ MAX_SECONDS = 3.0
 CACHE_SECONDS = 10.0  # seconds: repeated checks cost one request in this time
 MAX_BYTES = 64 * 1024
 NAMES = 20
+# The sections of the page: the anchor of each, which is its template too, its title, and other words that find it.
+SECTIONS = (
+    ("first-module", "The first module", "install use source block tofu init"),
+    ("token", "A token for the client", "login credentials tofurc terraformrc tf_token netrc sign in environment"),
+    ("check", "Check it", "test connection discovery works"),
+    ("certificates", "Certificates and proxies", "tls authority ca trust x509 https_proxy"),
+    ("pipelines", "Pipelines and update bots", "ci github actions gitlab renovate dependabot"),
+    ("publish", "Publishing", "publish.sh upload script release"),
+    ("oci", "Over OCI", "oras docker login push mirror container"),
+)
+TROUBLE = ("trouble", "When it fails", "error troubleshooting 401 403 not found checksum timeout")
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    anchor: str
+    title: str
+    template: str
+    words: str = ""
+    snippet: Any = None  # of a room: the text to copy
+
+    @property
+    def name(self) -> str:
+        return f"How to use this registry: {self.title}"
+
+    @property
+    def url(self) -> str:
+        return f"{reverse('portal:how-to')}#{self.anchor}"
+
+
+def sections() -> Iterator[Section]:
+    for anchor, title, words in SECTIONS:
+        yield Section(anchor, title, _template_of(anchor), words)
+    for room in rooms():
+        for anchor, (title, asked) in room.how_to.items():
+            if (snippet := room.resolved(asked)()) is not None:
+                yield Section(anchor, title, _template_of(anchor), snippet=snippet)
+    if menu.for_readers():
+        yield Section("more", "More for clients", _template_of("more"), "mirror lock file")
+    anchor, title, words = TROUBLE
+    yield Section(anchor, title, _template_of(anchor), words)
+
+
+def find(words: list[str]) -> list[Section]:
+    """Return the sections that have each word in their title or among their words."""
+    found = [(section, f"{section.title} {section.words}".casefold()) for section in sections()]
+    return [section for section, text in found if all(begins_a_part(word, text) for word in words)]
+
+
+def _template_of(anchor: str) -> str:
+    return f"portal/how_to/{anchor.replace('-', '_')}.html"
 
 
 class CheckForm(forms.Form):
@@ -80,7 +134,7 @@ def how_to(request: HttpRequest) -> HttpResponse:
         "renovate": client_setup.renovate(),
         "proxy": client_setup.proxy(),
         "ask_discovery": client_setup.ask_discovery(),
-        "sections": list(_of_rooms()),
+        "sections": list(sections()),
         "authority": client_setup.own_authority(),
         "archive_limit": settings.MODULE_ARCHIVE_MAX_BYTES,
         **_for_reader(request, viewer),
@@ -91,13 +145,6 @@ def how_to(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _of_rooms() -> Iterator[dict[str, Any]]:
-    for room in rooms():
-        for name, (title, asked) in room.how_to.items():
-            if (snippet := room.resolved(asked)()) is not None:
-                yield {"name": name, "title": title, "template": f"portal/how_to/{name}.html", "snippet": snippet}
 
 
 @sensitive_variables("secret")

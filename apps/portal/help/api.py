@@ -1,11 +1,13 @@
-"""/api/docs: the OpenAPI document as one page, made on the server: the strict policy allows no renderer's styles."""
+"""/api/docs: the OpenAPI document as an index and one page per group of endpoints.
+
+They are made on the server: the strict policy allows no renderer's styles.
+"""
 
 import json
 import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 from typing import Any
 from urllib.parse import urlencode
 
@@ -13,10 +15,13 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.views.decorators.http import require_safe
 
 from apps.http import api_document
+from apps.http.api_document import shapes_of
+from apps.lib.errors import NotFound
+from apps.lib.text.search_terms import begins_a_part
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,6 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    tag: str
     id: str
     method: str
     path: str
@@ -48,45 +52,97 @@ class Endpoint:
     answer: str  # to the example
 
     @property
+    def text(self) -> str:
+        """All that a search looks at, in lower case."""
+        return f"{self.method} {self.path} {self.summary} {self.description}".casefold()
+
+    @property
     def curl(self) -> str:
         body = {"": "", "JSON": f" -d {shlex.quote(self.body or '{…}')}"}.get(self.takes, " --upload-file FILE")
         verb = "" if self.method == "GET" or ("upload" in body and self.method == "PUT") else f" -X {self.method}"
         return f'curl -H "Authorization: Bearer $TOKEN"{verb}{body} "{settings.PUBLIC_URL}{self.address}"'
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The endpoints of one part of the API, and the shapes that they take and answer with: one page."""
+
+    name: str
+    endpoints: list[Endpoint]
+    shapes: list[tuple[str, list[Field]]]
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("-", " ").capitalize()
+
+    @property
+    def url(self) -> str:
+        return reverse("portal:api-docs-group", args=[self.name])
+
+
 @login_not_required
 @require_safe
 def api_docs(request: HttpRequest) -> HttpResponse:
-    document, groups, shapes = _read()
-    lead, *basics = document["info"]["description"].replace("`", "").split("\n\n")
-    context = {"lead": lead, "basics": [one.removeprefix("**").split(".** ", 1) for one in basics]}
-    context |= {"groups": groups, "shapes": shapes}
-    return render(request, "portal/api_docs/page.html", context)
+    """All groups with their endpoints and shapes as links, each under the anchor that it has on its page."""
+    lead, *basics = api_document.document()["info"]["description"].replace("`", "").split("\n\n")
+    shown = {name: group for group in reversed(groups()) for name, _ in group.shapes}
+    context = {
+        "lead": lead,
+        "basics": [one.removeprefix("**").split(".** ", 1) for one in basics],
+        "groups": groups(),
+        "shapes": sorted(shown.items()),
+    }
+    return render(request, "portal/docs/api.html", context)
+
+
+@login_not_required
+@require_safe
+def api_group(request: HttpRequest, group: str) -> HttpResponse:
+    found = next((one for one in groups() if one.name == group), None)
+    if found is None:
+        raise NotFound(f"The API has no group called {group}.", hint="See the list of groups.")
+    return render(request, "portal/docs/api_group.html", {"group": found, "groups": groups()})
+
+
+def find(words: list[str]) -> list[tuple[Group, Endpoint]]:
+    """Return endpoints that have each word in their method, path, summary or description."""
+    return [
+        (group, endpoint)
+        for group in groups()
+        for endpoint in group.endpoints
+        if all(begins_a_part(word, endpoint.text) for word in words)
+    ]
 
 
 @cache
-def _read() -> tuple[dict[str, Any], list[tuple[str, list[Endpoint]]], list[tuple[str, list[Field]]]]:
+def groups() -> list[Group]:
     document = api_document.document()
-    groups = [(tag, list(endpoints)) for tag, endpoints in groupby(_endpoints(document), key=lambda one: one.tag)]
-    shapes = []
-    for name, shape in document["components"]["schemas"].items():
-        required = shape.get("required", [])
-        fields = [Field("one of", *_type_of(one), "", is_required=True) for one in shape.get("oneOf", [])] or [
-            Field(field, *_type_of(schema), schema.get("description", ""), field in required)
-            for field, schema in shape.get("properties", {}).items()
-        ]
-        shapes.append((name, fields))
-    return document, groups, shapes
-
-
-def _endpoints(document: dict[str, Any]) -> Iterator[Endpoint]:
+    schemas = document["components"]["schemas"]
+    shapes = {name: _fields_of(schema) for name, schema in schemas.items()}
+    by_tag: dict[str, dict[str, Any]] = {}
     for place, methods in document["paths"].items():
+        by_tag.setdefault(next(iter(methods.values()))["tags"][0], {})[place] = methods
+    return [
+        Group(tag, list(_endpoints(paths)), [(name, shapes[name]) for name in sorted(shapes_of(paths, schemas))])
+        for tag, paths in sorted(by_tag.items())
+    ]
+
+
+def _fields_of(schema: dict[str, Any]) -> list[Field]:
+    required = schema.get("required", [])
+    return [Field("one of", *_type_of(one), "", is_required=True) for one in schema.get("oneOf", [])] or [
+        Field(field, *_type_of(value), value.get("description", ""), field in required)
+        for field, value in schema.get("properties", {}).items()
+    ]
+
+
+def _endpoints(paths: dict[str, Any]) -> Iterator[Endpoint]:
+    for place, methods in paths.items():
         for method, one in methods.items():
             content = one.get("requestBody", {}).get("content", {})
             media: str = next(iter(content), "")
             body: dict[str, Any] = content.get(media, {})
             yield Endpoint(
-                tag=one["tags"][0],
                 id=one["operationId"],
                 method=method.upper(),
                 path=place,
@@ -163,4 +219,7 @@ def _type_of(schema: dict[str, Any]) -> tuple[str, str]:
     return " or ".join(names), next(filter(None, shapes), "")
 
 
-urlpatterns = [path("api/docs", api_docs, name="api-docs")]
+urlpatterns = [
+    path("api/docs", api_docs, name="api-docs"),
+    path("api/docs/<slug:group>", api_group, name="api-docs-group"),
+]
