@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
-from apps.accounts.access import connections
+from apps.accounts.access import connections, contacts
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
 from apps.accounts.access.operators import creator
@@ -215,7 +215,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     Raises RoleRequired (staff only) and Invalid.
     """
     if actor.user is None or not actor.user.is_staff:
-        raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
+        raise RoleRequired("Only operators set the quotas of a namespace.", hint=contacts.ask_operator())
     for field, value in quotas.items():
         if field not in LARGEST_QUOTA:
             raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
+from apps.accounts.access import contacts
 from apps.accounts.models import (
     ApiToken,
     Grant,
@@ -54,8 +55,7 @@ NOBODY = Viewer()
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
-OPERATE = "accounts.operate_namespace"
-MAX_OWNERS_NAMED = 5
+OPERATE = contacts.OPERATE
 # Matches every row, by the constraint on the column. (An empty Q would vanish from an OR.)
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
@@ -248,9 +248,11 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
         raise NotFound(
             f"There is no team {name!r} that you can see.", hint="Check the spelling, or ask one of its managers."
         )
+    managers = team.memberships.filter(is_manager=True, user__is_active=True).order_by("user__username")
+    names = list(managers.values_list("user__username", flat=True))
     raise RoleRequired(
         f"Only managers of the team {name} can do this, in a browser or with a token of scope manage.",
-        hint="Ask one of its managers, or staff.",
+        hint=f"Ask a manager of {name}: {contacts.named(names)}." if names else contacts.ask_operator(),
     )
 
 
@@ -385,7 +387,5 @@ def _role_required(namespace: Namespace, need: Role, standing: Standing) -> Role
         )
     owners = owners_of(namespace)
     if not owners:
-        return RoleRequired(message, hint=f"{name} has no active owner: ask an operator for the role {needed}.")
-    more = len(owners) - MAX_OWNERS_NAMED
-    some = ", ".join(owners[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {some}.")
+        return RoleRequired(message, hint=f"{name} has no active owner. {contacts.ask_operator(f'the role {needed}')}")
+    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {contacts.named(owners)}.")

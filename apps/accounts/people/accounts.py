@@ -8,7 +8,7 @@ from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.accounts.access import connections, epoch
+from apps.accounts.access import connections, contacts, epoch
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, grants_of
 from apps.accounts.identity import sessions
@@ -75,7 +75,9 @@ def change(
         return []
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
     if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
-        raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
+        raise RoleRequired(
+            "Only a superuser can make someone an operator, or change one.", hint=contacts.ask_superuser()
+        )
     if (changes or not is_same) and actor.user_id == row.pk:
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
     if row.is_service and (is_active or not is_same or changes.keys() != {"is_active"}):
@@ -122,7 +124,7 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
-        raise RoleRequired("Only a superuser can set the password of an operator.", hint="Ask a superuser.")
+        raise RoleRequired("Only a superuser can set the password of an operator.", hint=contacts.ask_superuser())
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
     if row.is_service:

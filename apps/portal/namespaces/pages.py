@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.access import connections, gate
+from apps.accounts.access import connections, contacts, gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -143,7 +143,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
 def namespace_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := creation_refused(viewer):
-        raise RoleRequired(refused, hint="Ask an operator to create it for you.")
+        raise RoleRequired(refused, hint=contacts.ask_operator())
     form = NamespaceForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "name"):

@@ -16,7 +16,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.lib.errors import NotFound, RegistryError, RoleRequired
+from apps.lib.errors import NotFound, RegistryError
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
@@ -94,7 +94,7 @@ SEVERAL = {
 def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpResponse:
     viewer, action = session_viewer(request), SEVERAL.get(act)
     if not operators.is_operator(viewer):
-        raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
+        raise operators.for_operators(viewer)
     chosen = _releases(releases)
     if action is not None and chosen:
         operators.require_permission(viewer, chosen[0].namespace, action.permission)
