@@ -37,7 +37,7 @@ _MAX_NAMES = 500
 _INTERRUPTED = {
     "code": "interrupted",
     "text": "Larder was stopped while it looked at the repository.",
-    "hint": "Look again.",
+    "hint": "Scan it again.",
 }
 
 log = structlog.get_logger("larder.sources")

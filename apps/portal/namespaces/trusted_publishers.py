@@ -61,7 +61,7 @@ class RuleForm(forms.Form):
         self.fields["only_name"] = PlainField(
             required=False,
             max_length=130,
-            label="Publish only",
+            label="Limit to one module or provider",
             help_text="A module such as vpc/aws or a provider such as dns, which may not exist yet. Everything in the "
             "namespace if left empty.",
         )

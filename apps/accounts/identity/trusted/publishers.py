@@ -219,7 +219,7 @@ def warnings_of(vendor: Vendor, fields: Mapping[str, Any]) -> list[str]:
     found = [vendor.weaker] if vendor.weaker else []
     if vendor.protects and not any(fields.get(name) for name in vendor.protects):
         labels = [one.label.lower() for one in vendor.fields if one.name in vendor.protects]
-        found.append(f"Everyone who can push a branch can publish. To prevent that, set one of: {', '.join(labels)}.")
+        found.append(f"Anyone who can push a branch can publish. To prevent that, set one of: {', '.join(labels)}.")
     return found
 
 

@@ -42,36 +42,36 @@ class UpstreamForm(forms.Form):
 
     host = PlainField(
         max_length=255,
-        help_text="As provider addresses name it, without https:// and a port, such as registry.example.com.",
+        help_text="The host in provider addresses, without https:// and port, for example registry.example.com.",
     )
     enabled = forms.BooleanField(required=False, label="Mirror its providers")
-    accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we keep to them")
+    accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we comply with them")
     terraform_only = forms.BooleanField(
         required=False,
         label="Serve Terraform clients only",
-        help_text="Larder tells clients apart by their User-Agent. OpenTofu clients get a message that says so.",
+        help_text="Larder identifies clients by their User-Agent. OpenTofu clients get an error that explains it.",
     )
     visibility = forms.ChoiceField(choices=VISIBILITIES, widget=forms.RadioSelect)
     cooldown_days = forms.IntegerField(
         label="Cool-down in days",
-        help_text="Clients see a version only when it is this old, unless a rule says otherwise. 0: at once.",
+        help_text="Hide versions younger than this many days. 0 shows them immediately. Rules can override this.",
     )
     sealed = forms.BooleanField(
         required=False,
-        label="Sealed: fetch nothing on demand",
-        help_text="Clients get only what a sync has fetched in advance.",
+        label="Offline mode: serve only synced packages",
+        help_text="Larder fetches nothing on demand; a sync fetches packages in advance.",
     )
     url = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="URL",
-        help_text="Only if the registry answers at another address than https:// and its host.",
+        help_text="Only if the registry is not at https:// and its host name.",
         inputmode="url",
     )
     token = forms.CharField(
         required=False,
         max_length=connection_values.MAX_TOKEN_CHARACTERS,
-        help_text="For a registry that asks for one. It is stored encrypted and never shown.",
+        help_text="Only if the registry requires one. Stored encrypted and never shown.",
         widget=forms.PasswordInput(PLAIN | {"autocomplete": "new-password"}),
     )
     remove_token = forms.BooleanField(required=False, label="Remove the stored token")
@@ -80,29 +80,29 @@ class UpstreamForm(forms.Form):
         strip=False,
         max_length=connection_values.MAX_CA_CHARACTERS,
         label="Certificate authorities",
-        help_text="PEM certificates of a private authority, trusted for this registry besides those of the system.",
+        help_text="PEM certificates of a private authority. Larder trusts them for this registry, in addition to the system's.",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
     )
     proxy = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="Outgoing proxy",
-        help_text="Such as http://proxy.example.com:3128. Empty: the proxy of LARDER_UPSTREAM_PROXY, if it is set.",
+        help_text="For example http://proxy.example.com:3128. Leave empty to use LARDER_UPSTREAM_PROXY, if it is set.",
         inputmode="url",
     )
     list_seconds = forms.IntegerField(
-        label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
+        label="Cache version lists for (seconds)", help_text="After that, Larder asks the registry again."
     )
     stale_hours = forms.IntegerField(
-        label="Serve old lists for (hours)",
-        help_text="While the registry is down, clients get the last list for so long.",
+        label="If it is down, serve cached lists for (hours)",
+        help_text="Clients keep getting the last list that Larder has.",
     )
     quota_gb = forms.DecimalField(
-        min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0: no limit."
+        min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0 means no limit."
     )
     evict_days = forms.IntegerField(
-        label="Delete packages unused for (days)",
-        help_text="Pinned packages stay. 0: never. A deleted package is fetched again when a client needs it.",
+        label="Delete unused packages after (days)",
+        help_text="0 means never. Pinned packages are never deleted. Larder fetches a deleted package again when a client needs it.",
     )
 
     def __init__(self, data: QueryDict | None, *, row: Upstream | None = None, host: str = "") -> None:

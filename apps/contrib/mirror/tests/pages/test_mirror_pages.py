@@ -63,7 +63,7 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
     assert page.count("Held back") == 2
     assert "cool-down of 3 days" in page
     assert "No longer listed" in page
-    for verdict in ("Pinned key", "First-seen key", "Not fetched yet"):
+    for verdict in ("Pinned key", "New key", "Not fetched yet"):
         assert verdict in page
 
 
@@ -73,7 +73,7 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
         ("hashicorp/random/3.5.1", "signed by a key with which hashicorp/random was seen for the first time"),
         ("hashicorp/random/3.6.3", "signed by a key that was pinned for hashicorp/random before"),
         ("hashicorp/random/3.7.0", "Nothing is verified yet, so nothing is served"),
-        ("kreuzwerker/docker/3.0.2", "The registry names no key for kreuzwerker"),
+        ("kreuzwerker/docker/3.0.2", "The registry publishes no key for kreuzwerker"),
     ],
 )
 def test_the_verdicts_of_versions_are_never_confused(browser_of, shelf, version, said):
