@@ -80,7 +80,7 @@ def operation(summary: str, **described: Any) -> Callable[[Method], Method]:
 PAGE_SIZE = 100
 # Clients wait for longer, and proxies.
 SLOT_SECONDS = 30.0
-CURSOR = {"cursor": "From `next` of the page before."}
+CURSOR = {"cursor": "The value from `next` of the previous page."}
 _LAST_OFFSET = 10_000_000
 
 

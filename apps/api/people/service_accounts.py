@@ -21,9 +21,9 @@ from apps.lib.errors import NotFound
 class ServiceAccount(Shape):
     # Of a row of `service_accounts.accounts_of`, with its team.
     name = CharField()
-    user = CharField(source="username", help_text="As others see it: team.name[bot].")
+    user = CharField(source="username", help_text="The name that others see: team.name[bot].")
     team = CharField(source="service_of.name")
-    may_manage = BooleanField(help_text="Its team's manager allowed tokens of scope manage.")
+    may_manage = BooleanField(help_text="Whether a manager of the team allowed tokens of scope manage.")
     warning = CharField(help_text="For people: a warning about this account, or empty.")
     created_at = MomentField(source="date_joined")
 

@@ -40,17 +40,21 @@ class RotateInput(serializers.Serializer[Any]):
 
 
 class TokenInput(RotateInput):
-    """`tokens.issue` validates the rest, with the same errors on every way in."""
+    # `tokens.issue` validates the rest, with the same errors on every way in.
 
     label = serializers.CharField()  # type: ignore[assignment]  # a field's name
-    scope = serializers.ChoiceField(choices=Scope.values, help_text="403 for manage: a person creates it in a browser.")
+    scope = serializers.ChoiceField(
+        choices=Scope.values, help_text="Manage is refused with 403: a person must create such a token in a browser."
+    )
     namespaces = serializers.ListField(
         child=serializers.CharField(),
         required=False,
         allow_empty=False,
-        help_text="Only these; all namespaces of the account if omitted.",
+        help_text="Limits the token to these namespaces. The default is all namespaces of the account.",
     )
-    only_name = serializers.CharField(required=False, allow_blank=True, help_text="Publish only this, such as vpc/aws.")
+    only_name = serializers.CharField(
+        required=False, allow_blank=True, help_text="Limits publishing to this name, such as vpc/aws."
+    )
 
 
 class Token(Shape):
@@ -60,13 +64,13 @@ class Token(Shape):
     start = CharField(help_text="Its first characters, to recognise it.")
     scope = ChoiceField(choices=Scope.values)
     namespaces = ListField(child=CharField(), allow_null=True, help_text="null: all namespaces of the person.")
-    only_name = CharField(help_text="Publishes only this, such as vpc/aws; empty for everything.")
+    only_name = CharField(help_text="Limits publishing to this name, such as vpc/aws. Empty for everything.")
     usable = BooleanField(source="is_usable", help_text="Not expired, revoked or suspended.")
     created_at = MomentField()
     expires_at = MomentField()
     revoked_at = MomentField(allow_null=True)
-    suspended_at = MomentField(allow_null=True, help_text="Since an older database was restored.")
-    leaked_at = MomentField(allow_null=True, help_text="Since someone reported where they found it.")
+    suspended_at = MomentField(allow_null=True, help_text="Time since an older database was restored.")
+    leaked_at = MomentField(allow_null=True, help_text="Time when someone reported where they found the token.")
     leaked_url = CharField()
     last_used_at = MomentField(allow_null=True)
     last_used_by = CharField(help_text="The client, or empty.")
@@ -104,7 +108,7 @@ class KeptCreation(Creation):
 
 
 class TokenDetail(Token):
-    created = Creation(many=True, help_text="What it created and is still active.")
+    created = Creation(many=True, help_text="Things it created that are still active.")
 
 
 class RevokedToken(Shape):
@@ -184,7 +188,7 @@ class TokenView(OwnersView, DetailView):
     @operation(
         "Revoke {whose}",
         answers={200: RevokedToken, 204: None},
-        query={"end": "`created`: also end everything the token created, within the caller's rights."},
+        query={"end": "`created`: also revoke or delete everything that the token created, as far as the caller may."},
         choices={"end": ["created"]},
         again="The same.",
     )
@@ -229,7 +233,7 @@ class ServiceTokenRotate(OwnersView):
         "Create the next token of a service account",
         takes=RotateInput,
         answers={201: NewToken},
-        again="409: two are valid.",
+        again="409, because two are valid already.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the label and limits of this one, which stays valid until it ends. 403 for the scope manage."""

@@ -29,14 +29,14 @@ from apps.releases.models import Release
 
 
 class ReasonInput(serializers.Serializer[Any]):
-    """The verbs limit its length, with the same error on every way in."""
+    # The verbs limit its length, with the same error on every way in.
 
     reason = serializers.CharField(allow_blank=True)
 
 
 class NotifyInput(ReasonInput):
     notify = serializers.BooleanField(
-        required=False, help_text="Mail those who are hit, as `dry_run=1` counts them. Not by service accounts."
+        required=False, help_text="Mail those affected, as counted by `dry_run=1`. Service accounts cannot send it."
     )
 
 
@@ -85,9 +85,13 @@ class ActionView(ApiView):
         if method.lower() != "post":
             return None
         status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
-        again = "409." if self.input else "409 until a worker has done it."
+        again = "409." if self.input else "409 until a worker has finished."
         answer: Any = (shapes.Release, shapes.Consequences) if self.weighed else shapes.Release
-        query = {"dry_run": "1: answer who is hit, and do nothing. Reads no body."} if self.weighed else {}
+        query = (
+            {"dry_run": "1: return who would be affected, and change nothing. The body is ignored."}
+            if self.weighed
+            else {}
+        )
         return Operation(self.summary, self.input, {status: answer}, query=query, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:  # noqa: ARG002

@@ -17,7 +17,7 @@ from apps.api.frame.shapes import MomentField, Shape, With, page
 from apps.contrib.mirror import models
 from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
 
-_STAFF_ONLY = "null for those who are not staff."
+_STAFF_ONLY = "null unless the caller is staff."
 # What only `sees_operations` reads.
 OPERATIONS = (
     *("url", "proxy", "ca", "has_token", "list_seconds", "stale_hours", "quota_bytes", "evict_days"),
@@ -54,18 +54,18 @@ class UpstreamFailure(Shape):
     code = CharField()
     message = CharField()
     url = CharField()
-    status = IntegerField(help_text="Of HTTP; 0 if there was no answer.")
-    rule = CharField(help_text="What Larder's own limits refused, or empty.")
+    status = IntegerField(help_text="HTTP status; 0 if there was no response.")
+    rule = CharField(help_text="Reason if one of Larder's limits refused it, or empty.")
 
 
 class UpstreamHealth(Shape):
     # Of an upstream with its facts.
     state = ChoiceField(choices=upstream_facts.STATES)
-    failures = IntegerField(help_text="In succession.")
-    open_until = MomentField(allow_null=True, help_text="The circuit breaker asks nothing before.")
+    failures = IntegerField(help_text="Consecutive failures.")
+    open_until = MomentField(allow_null=True, help_text="The circuit breaker blocks requests until then.")
     succeeded_at = MomentField(allow_null=True)
     failed_at = MomentField(allow_null=True)
-    failure = UpstreamFailure(allow_null=True, help_text="The last one.")
+    failure = UpstreamFailure(allow_null=True, help_text="The last event.")
     oldest_list_at = MomentField(allow_null=True)
     newest_list_at = MomentField(allow_null=True)
 
@@ -142,13 +142,13 @@ class UpstreamList(UpstreamView, ListView):
 
 
 class UpstreamDetail(UpstreamView, DetailView):
-    get = shown("Show an upstream", Upstream, public=True)
+    get = shown("Show a mirrored registry", Upstream, public=True)
 
     def row(self, host: str) -> With:
         return self.as_seen([upstreams.upstream_for(self.viewer, host)])[0]
 
     @operation(
-        "Create or change an upstream (staff)",
+        "Add or change a mirrored registry (staff)",
         takes=UpstreamInput,
         answers={200: Upstream, 201: Upstream},
         again="200; nothing changes.",
@@ -164,7 +164,7 @@ class UpstreamDetail(UpstreamView, DetailView):
         row = upstreams.change(host, actor=self.viewer, **fields)
         return self.answer(self.row(row.host), HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
-    @operation("Remove an upstream with all that is stored of it (staff)", answers={204: None}, again="404.")
+    @operation("Remove a mirrored registry and everything stored from it (staff)", answers={204: None}, again="404.")
     def delete(self, request: Request, host: str) -> Response:  # noqa: ARG002
         """Its pinned keys and digests are forgotten. To keep them, send `{"enabled": false}` with PUT."""
         self.operated()

@@ -80,7 +80,8 @@ class UpstreamForm(forms.Form):
         strip=False,
         max_length=connection_values.MAX_CA_CHARACTERS,
         label="Certificate authorities",
-        help_text="PEM certificates of a private authority. Larder trusts them for this registry, in addition to the system's.",
+        help_text="PEM certificates of a private authority. Larder trusts them for this registry, in addition to "
+        "the system's.",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
     )
     proxy = PlainField(
@@ -102,7 +103,8 @@ class UpstreamForm(forms.Form):
     )
     evict_days = forms.IntegerField(
         label="Delete unused packages after (days)",
-        help_text="0 means never. Pinned packages are never deleted. Larder fetches a deleted package again when a client needs it.",
+        help_text="0 means never. Pinned packages are never deleted. Larder fetches a deleted package again when a "
+        "client needs it.",
     )
 
     def __init__(self, data: QueryDict | None, *, row: Upstream | None = None, host: str = "") -> None:
