@@ -118,15 +118,15 @@ def _taken(name: str, actor: Viewer, by: Namespace | None = None) -> Conflict:
     same = Q(canonical=canonical(name)) if by is None else Q(pk=by.pk)
     existing = visible_namespaces(actor).filter(same).first()
     if existing is None:
-        return Conflict(f"The name {name} is taken.", hint="Choose another name, or ask staff who owns it.")
+        return Conflict(f"The name {name} is taken.", hint="Choose another name, or ask an operator who owns it.")
     if by is not None:
         return Conflict(
             f"The name {name} looks like {existing.name}, which exists.",
-            hint="Choose a name that differs more, or ask an operator to create it for you.",
+            hint="Choose a more distinct name, or ask an operator to create it for you.",
         )
     if existing.name == name:
         return Conflict(f"The namespace {name} already exists.", hint="Open it, or choose another name.")
-    return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")
+    return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a more distinct name.")
 
 
 @transaction.atomic

@@ -270,6 +270,11 @@ class ReadOnlyAdmin(LarderAdmin[M]):
             shown.append((title, {**options, "fields": fields}))
         return shown
 
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002  # Django's own signature
+        """Leave out the help texts of columns: they are for those who read the models."""
+        options["help_texts"] = dict.fromkeys((column.name for column in self.opts.concrete_fields), "")
+        return super().get_form(request, obj, change, **options)
+
     def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[Any]:
         """Return every field: one left editable by oversight would change what is published."""
         rows = self.fields or [row for _, options in self.fieldsets or () for row in options["fields"]]

@@ -97,7 +97,7 @@ class NamespaceList(ListView):
     get = listed(
         "List the namespaces that the caller can see",
         page("NamespacePage", namespaces=NamespaceRow(many=True)),
-        query={"q": "The beginning of a name, in any letter case."},
+        query={"q": "The start of a name, in any letter case."},
         public=True,
     )
 

@@ -75,9 +75,9 @@ class Delivery(Shape):
     created_at = MomentField()
     tried_at = MomentField(allow_null=True, help_text="The last attempt.")
     next_at = MomentField(allow_null=True, help_text="The next attempt.")
-    status = IntegerField(allow_null=True, help_text="Of the last answer.")
+    status = IntegerField(allow_null=True, help_text="HTTP status of the last response.")
     error = CharField(help_text="Why the last attempt failed, or empty.")
-    answer = CharField(help_text="The first 4,096 bytes of the last answer.")
+    answer = CharField(help_text="The first 4,096 bytes of the last response.")
     body = CharField(help_text="The JSON body, as text.")
 
     def next_at_of(self, delivery: models.Delivery) -> datetime | None:

@@ -85,7 +85,7 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
         return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
-        raise ManifestInvalid("The manifest has no config.", hint="Use the empty config, `{}`, if it has none.")
+        raise ManifestInvalid("The manifest has no config.", hint="Use the empty config `{}` if there is none.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
@@ -110,7 +110,7 @@ def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> Non
     """Refuse what one reader takes for a manifest and another for an index (CVE-2021-41190)."""
     for name in names:
         if name in fields:
-            raise ManifestInvalid(f"By its media type this is {what}, but it has {name!r}.")
+            raise ManifestInvalid(f"The media type says {what}, but it has {name!r}.")
 
 
 def _optional_media_type(fields: dict[str, Any], name: str) -> str:

@@ -100,7 +100,7 @@ def outage(error: BaseException | None = None) -> Failure:
     return Failure(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "unavailable",
-        "Larder cannot answer right now.",
+        "Larder is temporarily unavailable.",
         "Try again in a few seconds.",
     )
 

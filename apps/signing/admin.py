@@ -151,7 +151,7 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
     list_display = ("title", "state_badge", "made_at", "retired_at", "signed")
     list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
-    search_help_text = "The beginning of a key id."
+    search_help_text = "The start of a key id."
     fields = ("key_id", ("made_at", "retired_at"), "signed", "public_half")
     acts = {
         "rotate": Act(

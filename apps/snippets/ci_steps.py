@@ -107,9 +107,9 @@ def _notes(kind: str, plan: Plan) -> Iterator[str]:
     if plan.branch:
         yield f"The branch {plan.branch} publishes the number in the file VERSION: raise it with each release."
     if kind == "circleci" and plan.named("context"):
-        yield f"In place of context-name write the name of the context {plan.named('context')}."
+        yield f"Replace context-name with the name of the context {plan.named('context')}."
     if kind == "bitbucket" and plan.named("environment"):
-        yield f"In place of production write the name of the environment {plan.named('environment')}."
+        yield f"Replace production with the name of the environment {plan.named('environment')}."
     if kind == "oidc":
         yield "ID_TOKEN is the id token of the run, and TAG its tag."
     if _has_own_authority():

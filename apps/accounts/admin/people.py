@@ -133,7 +133,7 @@ class UserAdmin(EntryPage):
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
     list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, ManageFilter)
     ordering = ("username",)
-    search_help_text = "The beginning of a user name."
+    search_help_text = "The start of a user name."
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -181,7 +181,7 @@ class UserAdmin(EntryPage):
                 "content_type__app_label", "content_type__model", "codename", "pk"
             )
             kwargs |= {"queryset": ours, "widget": forms.CheckboxSelectMultiple, "form_class": PermissionsField}
-            kwargs |= {"label": "Permissions", "help_text": "In addition to those of the role."}
+            kwargs |= {"label": "Permissions", "help_text": "In addition to the permissions of the role."}
         if db_field.name == "groups":
             roles = Group.objects.filter(name__in=staff_roles.ROLES).order_by("name")
             kwargs |= {

@@ -71,10 +71,10 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             offered=lambda token: token.revoked_at is None,
         ),
         "revoke_with_creations": Act(
-            "Revoke selected tokens, and end what they created",
+            "Revoke selected tokens and undo what they created",
             "accounts.revoke_apitoken",
             revoke_with_creations,
-            button="Revoke, and end what it created",
+            button="Revoke and undo what it created",
             offered=lambda token: bool(creations.creations_of(token)),
         ),
     }

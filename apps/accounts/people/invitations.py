@@ -115,7 +115,7 @@ def managed(viewer: Viewer) -> QuerySet[Invitation]:
 def managed_one(viewer: Viewer, number: int) -> Invitation:
     """Raises as `inviting`, and NotFound."""
     invitation = managed(viewer).filter(pk=number).first()
-    return existing(invitation, "There is no such invitation of yours.", hint="See the list of invitations.")
+    return existing(invitation, "You have no such invitation.", hint="See the list of invitations.")
 
 
 def invitation_for_secret(secret: str) -> Invitation:

@@ -160,7 +160,7 @@ def _join(identity: Identity) -> User:
             found = account_of(provider.issuer, identity.subject)
             if found is not None:
                 return found
-    raise Conflict("No user name is free for you.", hint="Try again.")
+    raise Conflict("None of the user names for you is available.", hint="Try again.")
 
 
 @transaction.atomic

@@ -49,7 +49,7 @@ class Dependency(GraphNode):
         child=CharField(),
         help_text="The versions that the constraints select today. For a provider, the one version that all "
         "constraints allow. "
-        "Empty if none fits.",
+        "Empty if none matches.",
     )
 
 

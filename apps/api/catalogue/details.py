@@ -192,7 +192,7 @@ class VersionDetails(Shape):
     published_by = PersonField(source="release.created_by.shown_name", help_text="null without a token.")
     lifecycle = VersionLifecycle(source="release")
     quarantined = BooleanField()
-    downloads = IntegerField(help_text="Of this version.")
+    downloads = IntegerField(help_text="Downloads of this version.")
 
     def quarantined_of(self, version: Any) -> bool:
         return version.release.quarantined_at is not None

@@ -22,9 +22,9 @@ from apps.releases.models import Kind, Lifecycle, Release
 
 class DownloadTotals(Shape):
     ever = IntegerField()
-    week = IntegerField(help_text="Of the last 7 days.")
-    month = IntegerField(help_text="Of the last 30 days.")
-    year = IntegerField(help_text="Of the last 365 days.")
+    week = IntegerField(help_text="Downloads in the last 7 days.")
+    month = IntegerField(help_text="Downloads in the last 30 days.")
+    year = IntegerField(help_text="Downloads in the last 365 days.")
 
 
 class DownloadsOfDay(Shape):
@@ -58,7 +58,7 @@ class Downloads(Shape):
     versions = DownloadsOfVersion(
         many=True, help_text="Versions of the period, most downloaded first. Empty for a single version."
     )
-    clients = DownloadsOfClient(many=True, help_text="Of these days.")
+    clients = DownloadsOfClient(many=True, help_text="Downloads in the period.")
     teams = DownloadsOfTeam(
         many=True,
         allow_null=True,

@@ -112,7 +112,7 @@ def _refuse_unknown(request: Request, known: Collection[str]) -> None:
     for name in request.query_params:
         if name not in known:
             nearest = next(iter(get_close_matches(name, known, 1)), "")
-            listed = f"Parameters are: {', '.join(known)}." if known else "This call has none."
+            listed = f"Parameters are: {', '.join(known)}." if known else "This call takes none."
             hint = f"Did you mean {nearest}?" if nearest else listed
             raise Invalid(f"There is no query parameter {name[:40]!a}.", hint=hint)
 

@@ -32,7 +32,7 @@ class Leak(Shape):
 
 
 class Leaks(Shape):
-    tokens = Leak(many=True, help_text="In the order of the report.")
+    tokens = Leak(many=True, help_text="Results, in the order of the report.")
 
 
 class LeakedTokens(ApiView):

@@ -52,7 +52,7 @@ class PublisherInput(serializers.Serializer[Any]):
         required=False, allow_blank=True, max_length=200, help_text="The default is the vendor's own."
     )
     claims = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Of oidc: claims with their exact values."
+        child=serializers.JSONField(), required=False, help_text="For oidc: claims with their exact values."
     )
 
     def get_fields(self) -> dict[str, Any]:

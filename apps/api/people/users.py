@@ -66,7 +66,7 @@ class UserList(ListView):
         "List accounts (staff)",
         page("UserPage", users=UserRow(many=True)),
         query={
-            "q": "The beginning of a user name.",
+            "q": "The start of a user name.",
             "active": "Active or deactivated accounts.",
             "staff": "true: operators and auditors. false: everyone else.",
             "machine": "true: service accounts. false: people.",

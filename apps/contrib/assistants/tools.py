@@ -290,7 +290,7 @@ TOOLS = {
         ),
         Tool(
             "read_example",
-            "Read the files of a module's example, with sources that name this registry.",
+            "Read the files of a module's example. Sources use the address of this registry.",
             Example,
             read_example,
         ),

@@ -72,7 +72,7 @@ class Mirror(Room):
         "upstreams": Part(
             "Other registries",
             "Have the providers that are mirrored.",
-            "One does not answer. What is stored is served; what is new waits.",
+            "One is unreachable. Stored providers are served; new ones have to wait.",
         )
     }
     part_states = ("health.part_states",)

@@ -282,7 +282,7 @@ def _judged(url: str, status: int, kind: str, body: bytes) -> Outcome:
     if status != http.HTTPStatus.OK:
         return Outcome(
             is_good=False,
-            title=f"The address answers {status} instead of 200",
+            title=f"The address returns {status} instead of 200",
             text=f"A server in front of Larder answers at {url}. Clients treat 404 as a host without services, and "
             "any other status as an error.",
         )

@@ -47,13 +47,13 @@ class RuleForm(forms.Form):
         min_value=1,
         max_value=MAX_DAYS,
         label="Keep versions downloaded in the last (days)",
-        help_text="By anyone, with any client.",
+        help_text="Any download counts.",
     )
     keep_newest = forms.IntegerField(
         min_value=1,
         max_value=MAX_KEPT,
         label="Keep the newest (versions of each module and provider)",
-        help_text="The default version always stays.",
+        help_text="The default version is always kept.",
     )
     action = forms.ChoiceField(
         choices=CleanupAction.choices, widget=forms.RadioSelect, label="Action", help_text="Both can be undone."

@@ -39,7 +39,7 @@ def connection_confirm(request: HttpRequest, namespace: str, connection_kind: st
     before = connections.one_of(row, connection_kind, connection_id)
     reauthentication.require(request, f"Confirm the {before} in {row}", fresh=True)
     connections.confirm(namespace=row, kind=connection_kind, number=connection_id, actor=viewer)
-    again = "It works again, and you" if before.is_suspended else "You"
+    again = "It works again. You" if before.is_suspended else "You"
     messages.success(request, f"The {before} is confirmed. {again} answer for it now.")
     return see_other("namespace-connections", row.name)
 

@@ -57,7 +57,7 @@ class KeyForm(forms.Form):
     source = forms.CharField(
         max_length=keys.MAX_SOURCE_CHARACTERS,
         required=False,
-        label="Whose key it is",
+        label="Owner of the key",
         help_text="A readable name, such as Network team.",
     )
     source_url = PlainField(

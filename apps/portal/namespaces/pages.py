@@ -59,7 +59,7 @@ class SettingsForm(forms.Form):
         max_value=namespaces.LONGEST_COOLDOWN_HOURS,
         required=False,
         label="Cool-down of new releases (hours)",
-        help_text="Clients see a release so long after its publication; 0: at once. A change is for later releases.",
+        help_text="Hours before clients see a new release. 0 shows it immediately. A change applies to later releases.",
     )
     requires_approval = forms.BooleanField(
         required=False,

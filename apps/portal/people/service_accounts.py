@@ -30,7 +30,7 @@ OWNED = 5
 class NewAccountForm(forms.Form):
     name = PlainField(
         max_length=service_accounts.MAX_NAME_LENGTH,
-        help_text="Its purpose, such as ci or nightly-build. Other people see team.name[bot].",
+        help_text="Its purpose, for example ci or nightly-build. Others see team.name[bot].",
     )
 
 

@@ -28,7 +28,7 @@ from apps.releases.lifecycle.impact import DAYS, Effect, Hit, Hitting, Words, co
 from apps.snippets.client_setup import ways_to_use
 
 WORDS = {
-    Effect.FAILS: Words("is refused from now on", "are refused from now on", "It used the token, and is refused"),
+    Effect.FAILS: Words("is refused from now on", "are refused from now on", "It used the token, and is now refused"),
     Effect.KEEPS: Words("stays", "stay", "Created with this token"),
 }
 LEAK_SHOWN = timedelta(days=30)
@@ -36,7 +36,7 @@ MOST_BOXES = 20  # of more namespaces a list is easier to read
 
 
 class TokenForm(forms.Form):
-    label = forms.CharField(max_length=80, help_text="What it is for, such as: my laptop.")
+    label = forms.CharField(max_length=80, help_text="For example: my laptop.")
     scope = forms.ChoiceField(choices=Scope.choices, initial=Scope.READ, widget=forms.RadioSelect)
     namespaces = forms.ModelMultipleChoiceField(
         queryset=Namespace.objects.none(),
@@ -60,7 +60,7 @@ class TokenForm(forms.Form):
             held = grants_of(viewer.user).values("namespace")
             namespaces.queryset = Namespace.objects.filter(pk__in=held).alphabetical()
             namespaces.help_text = "Limit the token to these namespaces. Choose none to include all of the team's."
-            self.fields["label"].help_text = "What it is for, such as: nightly build."
+            self.fields["label"].help_text = "For example: nightly build."
         offered = [(str(one), str(one)) for one in namespaces.queryset[: MOST_BOXES + 1]]
         if len(offered) <= MOST_BOXES:
             namespaces.widget = forms.CheckboxSelectMultiple(choices=offered)

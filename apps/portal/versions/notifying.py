@@ -36,7 +36,7 @@ class MessageForm(forms.Form):
     message = forms.CharField(
         max_length=message_verbs.MAX_CHARACTERS,
         widget=forms.Textarea({"rows": 5}),
-        help_text="What they should do, and until when. The mail names you, the versions and their page.",
+        help_text="Say what they should do, and by when. The mail includes your name, the versions and a link.",
     )
 
 

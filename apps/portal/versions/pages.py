@@ -252,7 +252,8 @@ class DescriptionForm(forms.Form):
         max_length=MAX_CHARACTERS,
         required=False,
         label="Repository",
-        help_text="Its repository: https://git.example.com/team/code. Update bots read the changelog there.",
+        help_text="The repository, for example https://git.example.com/team/code. Update bots read the changelog "
+        "there.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
     )
 

@@ -231,11 +231,11 @@ def _refused(release: Release, viewer: Viewer, why: str, error: RegistryError) -
 def _without_factor(viewer: Viewer) -> RoleRequired:
     if viewer.token is not None:
         return RoleRequired(
-            "This namespace asks for a second factor at each approval, and a token has none.",
+            "This namespace requires a second factor for each approval, and a token has none.",
             hint="Approve it on the release's page.",
         )
     return RoleRequired(
-        "This namespace asks for a second factor at each approval, entered in the last ten minutes.",
+        "This namespace requires a second factor for each approval, entered in the last ten minutes.",
         hint="Set one up on your account page, or confirm yours, and approve it again.",
     )
 
@@ -243,5 +243,5 @@ def _without_factor(viewer: Viewer) -> RoleRequired:
 def _changed(release: Release, row: Approval, digest: str) -> Conflict:
     return Conflict(
         f"{release} changed in the meantime: its digest is sha256:{row.digest}, and you looked at {digest[:80]!a}.",
-        hint="Look at what it contains now, and decide again.",
+        hint="Review its current contents, and decide again.",
     )

@@ -21,10 +21,10 @@ MAX_ASKED = 40
 
 _TIES = {
     Tie.AUTHOR: "You published it yourself",
-    Tie.SAME_PERSON: "It was published by another account of yours: both have the same identity or mail address",
+    Tie.SAME_PERSON: "Published by another account of yours: both have the same identity or mail address",
     Tie.OWN_MACHINE: "Its author can make tokens of this service account",
-    Tie.MACHINE: "It was published by a service account whose tokens you can make",
-    Tie.SAME_TEAM: "It was published by a service account of the same people as this one",
+    Tie.MACHINE: "Published by a service account whose tokens you can create",
+    Tie.SAME_TEAM: "Published by a service account managed by the same people as this one",
     Tie.CI_RUN: "A run of a trusted publisher approves nothing",
     Tie.NO_PERSON: "Two people have to approve it, and a service account is not a person",
 }

@@ -44,22 +44,22 @@ class CredentialInput(serializers.Serializer[Any]):
         help_text="Prefer app, then deploy_key, then token. Use none for a public repository.",
     )
     token = serializers.CharField(
-        required=False, write_only=True, max_length=credentials.MAX_TOKEN_CHARACTERS, help_text="Of token."
+        required=False, write_only=True, max_length=credentials.MAX_TOKEN_CHARACTERS, help_text="For token."
     )
     username = serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=credentials.MAX_USER_CHARACTERS,
-        help_text="Of token, where the forge shows one beside it.",
+        help_text="For token: the user name, if the forge shows one.",
     )
-    app_id = serializers.CharField(required=False, help_text="Of app.")
-    installation_id = serializers.CharField(required=False, help_text="Of app.")
+    app_id = serializers.CharField(required=False, help_text="For app.")
+    installation_id = serializers.CharField(required=False, help_text="For app.")
     private_key = serializers.CharField(
         required=False,
         write_only=True,
         trim_whitespace=False,
         max_length=credentials.MAX_KEY_CHARACTERS,
-        help_text="Of app: the .pem file that GitHub made.",
+        help_text="For app: the .pem file from GitHub.",
     )
 
 
@@ -128,7 +128,7 @@ class RepositoryList(WaitingView):
         answers={201: NewGitRepository, 202: NewGitRepository},
         errors={
             409: "The repository is already connected.",
-            429: "Too many ssh servers are being asked for their host keys.",
+            429: "Too many requests for host keys of ssh servers are running.",
         },
         again="409, because the repository is connected already.",
     )
@@ -221,7 +221,7 @@ class HostKeys(WaitingView):
         answers={200: GitRepository, 202: GitRepository},
         errors={
             409: "The server has other keys than these.",
-            429: "Too many ssh servers are being asked for their host keys.",
+            429: "Too many requests for host keys of ssh servers are running.",
             503: "The server cannot be reached.",
         },
         again="The same.",

@@ -44,7 +44,7 @@ MAX_SECONDS = 30 * 60
 LOOK_SECONDS = 0.3
 KEPT = timedelta(days=1)
 MAX_PROBLEM_CHARACTERS = 4000
-_EXCEPTIONS = "Staff can let one version through, with a reason."
+_EXCEPTIONS = "An operator can allow one version, with a reason."
 SIGNED = (Verdict.PINNED, Verdict.FIRST_SEEN)
 
 log = structlog.get_logger("larder.upstream")
@@ -153,7 +153,7 @@ def run_for(viewer: Viewer, public_id: UUID | str) -> LockRun:
     if run is None or run.created_by_id not in (None, viewer.user_id):
         if not viewer.is_identified:
             raise UnknownOrPrivate
-        raise NotFound("There is no such lock.", hint="Finished lock files are kept for a day.")
+        raise NotFound("There is no such lock.", hint="Finished lock files are kept for one day.")
     return run
 
 
@@ -317,7 +317,7 @@ def work(held: Claim, is_ending: Callable[[], bool]) -> None:
             break
         LockRun.objects.filter(pk=run.pk).exclude(done=progress.done).update(done=progress.done)
         if timezone.now() - run.created_at > timedelta(seconds=MAX_SECONDS):
-            _end(held, run, problem=f"It took longer than {MAX_SECONDS // 60} minutes. What was fetched is kept.")
+            _end(held, run, problem=f"It took longer than {MAX_SECONDS // 60} minutes. Fetched packages are kept.")
             return
         _wait(progress.waiting, is_ending)
     if progress.problems:
@@ -330,7 +330,7 @@ def _wait(for_what: Sequence[Waiting], is_ending: Callable[[], bool]) -> None:
     until = min(one.until for one in for_what)
     while not waiting.with_news(for_what) and time.monotonic() < until:
         if is_ending():
-            raise Outage("This worker ends; another one continues.")
+            raise Outage("This worker is stopping; another one continues.")
         time.sleep(LOOK_SECONDS)
 
 

@@ -80,7 +80,7 @@ class LockFiles(ApiView):
         takes=LockInput,
         answers={200: Lock, 202: LockJob},
         errors={
-            403: "Policy or trust refuses a version; the text names the rule.",
+            403: "Policy or trust refuses a version. The text names the rule.",
             503: "A registry is unavailable, and Larder has not stored what was requested.",
         },
         limits=["fetch"],

@@ -100,7 +100,7 @@ class Upstream(Shape):
     health = UpstreamHealth(allow_null=True, help_text=_STAFF_ONLY)
     storage = UpstreamStorage(allow_null=True, help_text=_STAFF_ONLY)
     open_alarms = IntegerField(allow_null=True, help_text=_STAFF_ONLY)
-    waiting_keys = IntegerField(allow_null=True, help_text=f"Keys that wait for a decision. {_STAFF_ONLY}")
+    waiting_keys = IntegerField(allow_null=True, help_text=f"Keys that need a decision. {_STAFF_ONLY}")
 
 
 class UpstreamView(ApiView):

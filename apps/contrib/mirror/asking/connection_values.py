@@ -57,7 +57,7 @@ def checked_proxy(text: str) -> str:
         raise Invalid("The host or port of the proxy cannot be read.", hint=hint) from None
     if parts.username is not None or parts.password is not None:
         raise Invalid(
-            "The URL of the proxy has a user name or password in it, which pages would show.",
+            "The URL of the proxy contains a user name or password, which pages would show.",
             hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all upstreams.",
         )
     is_plain = proxy.isascii() and proxy.isprintable() and " " not in proxy and len(proxy) <= MAX_CHARACTERS

@@ -158,7 +158,7 @@ def upstream_for(viewer: Viewer, host: str) -> Upstream:
 
 def checked_host(host: str) -> str:
     """Return the host as provider addresses compare it. Raises Invalid for other text and for our own hosts."""
-    hint = "Enter a name such as registry.example.com, without https:// and a port."
+    hint = "Enter a name such as registry.example.com, without https:// and port."
     try:
         name = hostnames.normalised(host)
     except Invalid as refusal:

@@ -118,7 +118,7 @@ def sync_confirm(request: HttpRequest, sync_id: int) -> HttpResponse:
 def sync_cancel(request: HttpRequest, sync_id: int) -> HttpResponse:
     viewer = _operator(request)
     syncing.cancel(_run(sync_id), viewer=viewer)
-    messages.success(request, "Sync cancelled. What it has fetched stays.")
+    messages.success(request, "Sync cancelled. Packages that it fetched remain.")
     return see_other("sync-run", sync_id)
 
 

@@ -140,7 +140,7 @@ def location_of(upstream: Upstream, module: HostedModule, version: str) -> str:
     url = _url(upstream, module, version, "download")
     found = registry_calls.get_location(upstream, url, max_bytes=MAX_LOCATION_BYTES)
     if not found:
-        text = "The answer names no location: found neither X-Terraform-Get nor a JSON `location`"
+        text = "The response has no location: found neither X-Terraform-Get nor a JSON `location`"
         raise FetchFailed("no_location", text, url=url, rule="shape", is_final=True)
     return found
 

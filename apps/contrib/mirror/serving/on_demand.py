@@ -142,7 +142,7 @@ def _waiting(row: Row, states_of: "TriesOf", upstream: Upstream, what: str, unti
         return NotYet(Waiting(states_of, row.pk, (row.tries,), until))
     return Unavailable(
         f"{what} is still being fetched from {upstream.base_url}.",
-        hint="Try again in a moment: what is fetched stays.",
+        hint="Try again in a moment: fetched files are kept.",
         retry_after=5,
     )
 
