@@ -100,7 +100,7 @@ def outage(error: BaseException | None = None) -> Failure:
     return Failure(
         HTTPStatus.SERVICE_UNAVAILABLE,
         "unavailable",
-        "Larder is temporarily unavailable.",
+        "Larder cannot answer right now.",
         "Try again in a few seconds.",
     )
 

@@ -85,7 +85,7 @@ def test_what_a_machine_may_create_ends_with_its_token(machine, dora, browser_of
     browser, token = browser_of(dora), ApiToken.objects.get(user__is_service=True)
     page = f"/teams/cooks/service-accounts/{token.user_id}/tokens/{token.pk}/revoke"
     shown = browser.get(page).content.decode()
-    for said in ("Revoke and end these 2", "hooks.evil.example", SigningKey.objects.get().key_id):
+    for said in ("Revoke the token and these 2", "hooks.evil.example", SigningKey.objects.get().key_id):
         assert said in shown, said
 
     assert browser.post(page, {"end": "created"}).status_code == 303
@@ -107,7 +107,7 @@ def test_no_service_account_outlives_the_token_that_made_it(leaked, dora, browse
     assert back_door.get("/api/v1/me").status_code == 200
 
     browser = browser_of(dora)
-    assert "Revoke and end these 2" in browser.get(f"/tokens/{token.pk}/revoke").content.decode()
+    assert "Revoke the token and these 2" in browser.get(f"/tokens/{token.pk}/revoke").content.decode()
     assert browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"}).status_code == 303
 
     assert thief.get("/api/v1/me").status_code == back_door.get("/api/v1/me").status_code == 401
@@ -171,7 +171,7 @@ def test_everything_that_it_created_ends_in_one_step(leaked, looted, dora, charl
     browser = browser_of(dora)
     shown = browser.get(f"/tokens/{token.pk}/revoke")
     assert [one.kind for one in shown.context["creations"]] == KINDS
-    assert "Revoke and end these 7" in shown.content.decode()
+    assert "Revoke the token and these 7" in shown.content.decode()
 
     assert browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"}).status_code == 303
 

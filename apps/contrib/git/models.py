@@ -27,7 +27,7 @@ class Forge(models.TextChoices):
 
 
 class CredentialKind(models.TextChoices):
-    NONE = "none", "No credential: the repository is public"
+    NONE = "none", "None: the repository is public"
     APP = "app", "Installation of a GitHub App"
     DEPLOY_KEY = "deploy_key", "Deploy key"
     TOKEN = "token", "Access token"
@@ -174,7 +174,7 @@ class Verdict(models.TextChoices):
 class Precedence(models.IntegerChoices):
     """The order in which waiting tags of a repository are fetched."""
 
-    AWAITED = 0, "Just pushed, or requested"
+    AWAITED = 0, "It was just pushed, or asked for"
     NEWEST = 1, "The newest version of its module in an import"
     IMPORTED = 2, "The rest of an import"
 

@@ -73,7 +73,7 @@ class Upstream(models.Model):
 
 class KeyState(models.TextChoices):
     TRUSTED = "trusted"
-    WAITING = "waiting", "Needs a decision"
+    WAITING = "waiting", "Waiting for staff"
     REFUSED = "refused"
 
 

@@ -68,7 +68,7 @@ def test_a_form_that_takes_no_file_says_so(client: Client, db: None, path: str) 
     answer = client.post(path, {"username": "alice", "password": SimpleUploadedFile("a.txt", b"x")})
 
     assert answer.status_code == HTTPStatus.BAD_REQUEST
-    assert "This form takes no file." in answer.content.decode()
+    assert "This form does not accept a file." in answer.content.decode()
 
 
 def test_a_form_is_read_as_ever(client: Client, db: None) -> None:

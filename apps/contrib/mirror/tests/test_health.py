@@ -254,7 +254,7 @@ def test_the_status_page_says_that_a_registry_does_not_answer_and_not_which(all_
     assert (answer.status_code, found["status"], found["parts"]["upstreams"]) == (200, "degraded", "down")
     assert HOST not in answer.text
     shown = Client().get("/status").text
-    assert "One does not answer. What is stored is served; what is new waits." in shown
+    assert "One is unreachable. Stored providers are served; new ones have to wait." in shown
     assert "found, installed and published" in " ".join(shown.split())
 
 

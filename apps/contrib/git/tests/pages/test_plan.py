@@ -103,7 +103,7 @@ def test_no_rule_is_lost_by_the_form_however_many_there_are(owner, previewed):
 def test_only_new_tags_are_published_if_an_owner_wants_that_and_what_was_refused_is_not_offered(owner, draft, mono):
     form = fields_of(owner.get(plan_url(draft)))
     done = owner.post(plan_url(draft), form | {"act": "later"}, follow=True)
-    assert "From now on each new tag that fits a rule is published." in pages.shown(done)
+    assert "From now on, Larder publishes each new tag that matches a rule." in pages.shown(done)
     work_off()
     assert not Release.objects.exists()
 

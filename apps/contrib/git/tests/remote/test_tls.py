@@ -73,7 +73,7 @@ def test_a_port_that_does_not_speak_tls_is_said(tmp_path, limits, refusal):
         site = Site(plain.folder, plain.url.replace("http:", "https:"), "")
         refused = refusal(refs.listed, remote_of(site, "acme/vpc"), access_to(site), limits)
 
-    assert (refused.code, str(refused)) == ("tls_failed", "The server did not answer with TLS. (wrong version number)")
+    assert (refused.code, str(refused)) == ("tls_failed", "The server does not use TLS. (wrong version number)")
     assert "Check the port" in refused.hint
 
 
