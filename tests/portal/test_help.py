@@ -90,7 +90,7 @@ def test_the_search_finds_sections_by_the_words_that_people_search_for_and_count
     page = " ".join(read(f"/search?q={query.replace(' ', '+')}").split())
 
     assert f'href="{url}"' in page
-    assert re.search(r'id="result-count" role="status">Nothing in the registry; [1-9] in Help', page)
+    assert re.search(r'id="result-count" role="status">Nothing in the registry; [1-9] in Docs', page)
     palette = client.get("/search", {"q": query, "palette": 1}, headers={"HX-Request": "true"})
     assert 'id="palette-help-1"' in pages.markup_of(palette)
 

@@ -190,7 +190,7 @@ class TokenView(OwnersView, DetailView):
         answers={200: RevokedToken, 204: None},
         query={"end": "`created`: also revoke or delete everything that the token created, as far as the caller may."},
         choices={"end": ["created"]},
-        again="The same.",
+        again="The same response.",
     )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """200 with `end`, which of anyone's needs the rights of operators; 204 without it."""

@@ -158,7 +158,11 @@ class PublisherList(OwnersView, ListView):
 
 class PublisherPreview(OwnersView):
     @operation(
-        "Preview a trusted publisher", takes=PublisherInput, answers={200: Preview}, again="The same.", idempotent=True
+        "Preview a trusted publisher",
+        takes=PublisherInput,
+        answers={200: Preview},
+        again="The same response.",
+        idempotent=True,
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """The claims that would pass. Nothing is saved."""

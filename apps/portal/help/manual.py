@@ -21,7 +21,7 @@ from apps.snippets import client_setup
 
 FOLDER = settings.BASE_DIR / "docs"
 INDEX = "README"
-# Topic of a page of ours -> where the help has it. Tests open each. The rooms have more.
+# Topic of a page of ours -> where Docs has it. Tests open each. The rooms have more.
 TOPICS = {
     "address": "configuration/address",
     "approval": "approval",
@@ -163,7 +163,7 @@ def names() -> tuple[str, ...]:
 def page_of(name: str) -> Page:
     """Raises NotFound."""
     if name != INDEX and name not in names():
-        raise NotFound(f"The help has no page called {name}.", hint="See the list of all pages.")
+        raise NotFound(f"Docs has no page called {name}.", hint="See the list of all pages.")
     lines = list(_lines(name))
     title = lines[0][1]["words"] if lines[0][1] else name
     # The page has the title as its own heading, so the others go up by one.

@@ -67,13 +67,13 @@ class TokenForm(forms.Form):
         account = viewer.user
         assert account is not None  # noqa: S101  # the page is for people who are signed in
         usual, most = tokens.default_lifetime(account, Scope.READ), tokens.LONGEST_LIFETIME
-        limits = f"At most {most.days}; empty means {usual.days}."
+        limits = f"At most {most.days} days. Leave empty for {usual.days}."
         if account.is_service and not account.may_manage:
             scopes = cast("forms.ChoiceField", self.fields["scope"])
             scopes.choices = [choice for choice in Scope.choices if choice[0] != Scope.MANAGE]
         else:
             usual, most = tokens.default_lifetime(account, Scope.MANAGE), settings.MANAGE_TOKEN_MAX_LIFETIME
-            limits += f" With the scope manage at most {most.days}; empty means {usual.days}."
+            limits += f" With the scope manage, at most {most.days} days. Leave empty for {usual.days}."
         self.fields["days"].help_text = limits
         self.fields["only_name"].widget.attrs |= PLAIN
 

@@ -224,7 +224,7 @@ class HostKeys(WaitingView):
             429: "Too many requests for host keys of ssh servers are running.",
             503: "The server cannot be reached.",
         },
-        again="The same.",
+        again="The same response.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker asks the server, unless it did so within the last minute, and `host_key_scan` has what it showed.
