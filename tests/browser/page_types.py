@@ -46,9 +46,10 @@ def tabs(*extra: Keywords) -> list[tuple[Keywords, str]]:
 PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "home": [({}, "")],
     "how-to": [({}, "")],
-    "help": [({}, "")],
+    "help": [({}, ""), ({}, "?q=token"), ({}, "?q=nothing-is-called-so")],
     "help-page": [({"page": name}, "") for name in ("using", "version-guard")],
     "api-docs": [({}, "")],
+    "api-docs-group": [({"group": "webhooks"}, "")],
     "account": [({}, "")],
     "own-activity": [({}, "")],
     "second-factor": [({}, "")],

@@ -73,6 +73,7 @@ EVERYWHERE = {
     "output_name": "id",
     "path": "main.tf",
     "page": "using",
+    "group": "modules",
     "user": "alice",
     "act": "deprecate",
     "provider": "nowhere",
