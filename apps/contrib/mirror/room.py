@@ -6,7 +6,7 @@ from apps.room import MenuEntry, Part, Room
 class Mirror(Room):
     name = "apps.contrib.mirror"
     label = "upstream"  # of tables, permissions and applied migrations: it is older than the room's name
-    verbose_name = "Other registries"
+    verbose_name = "Mirror"
 
     settings = {"UPSTREAM": "settings_values.read"}
     api_urls = ("apps.contrib.mirror.api.urls",)
@@ -61,7 +61,7 @@ class Mirror(Room):
 
     act_permissions = ("operate_upstream",)
     admin_lists = (
-        "Other registries",
+        "Mirror",
         (
             *("Alarm", "Upstream", "UpstreamProvider", "UpstreamVersion", "UpstreamPackage", "KeyPin"),
             *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
@@ -70,7 +70,7 @@ class Mirror(Room):
     alarm_tiles = {"Open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open")}
     parts = {
         "upstreams": Part(
-            "Other registries",
+            "Mirrored registries",
             "Have the providers that are mirrored.",
             "One is unreachable. Stored providers are served; new ones have to wait.",
         )

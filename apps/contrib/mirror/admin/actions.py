@@ -26,18 +26,30 @@ def sides(row: Alarm) -> list[str]:
     ]
 
 
-def _switch(label: str, done: str, offered: Callable[[Upstream], bool], **fields: bool) -> Act:
+def _switch(label: str, title: str, done: str, offered: Callable[[Upstream], bool], **fields: bool) -> Act:
     def verb(row: Upstream, actor: Viewer) -> object:
         return upstreams.change(row.host, actor=actor, **fields)
 
-    return Act(f"{label} selected registries", upstreams.OPERATE, each(verb, done), button=label, offered=offered)
+    return Act(title, upstreams.OPERATE, each(verb, done), button=label, offered=offered)
 
 
 OF_UPSTREAMS = {
-    "enable": _switch("Enable", "Enabled", lambda row: not row.is_enabled, enabled=True),
-    "disable": _switch("Disable", "Disabled", lambda row: row.is_enabled, enabled=False),
-    "seal": _switch("Seal", "Sealed", lambda row: not row.is_sealed, sealed=True),
-    "unseal": _switch("Unseal", "Unsealed", lambda row: row.is_sealed, sealed=False),
+    "enable": _switch("Enable", "Enable selected registries", "Enabled", lambda row: not row.is_enabled, enabled=True),
+    "disable": _switch("Disable", "Disable selected registries", "Disabled", lambda row: row.is_enabled, enabled=False),
+    "seal": _switch(
+        "Turn on offline mode",
+        "Turn on offline mode for selected registries",
+        "In offline mode",
+        lambda row: not row.is_sealed,
+        sealed=True,
+    ),
+    "unseal": _switch(
+        "Turn off offline mode",
+        "Turn off offline mode for selected registries",
+        "Back online",
+        lambda row: row.is_sealed,
+        sealed=False,
+    ),
     "ask_again": Act(
         "Ask selected registries again now",
         upstreams.OPERATE,

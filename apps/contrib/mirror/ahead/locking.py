@@ -165,7 +165,7 @@ def _upstream_for(viewer: Viewer | None, provider: HostedProvider, client: Clien
             raise UnknownOrPrivate
         raise NotFound(
             f"Larder mirrors no providers of {provider.host}, which {written(provider)} needs.",
-            hint="Ask an operator to enable that upstream, or lock this provider with the client itself.",
+            hint="Ask an operator to mirror that registry, or lock this provider with the client itself.",
         )
     if upstream.terraform_only and client is not Client.TERRAFORM:
         raise Refused(

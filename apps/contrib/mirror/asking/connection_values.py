@@ -58,7 +58,7 @@ def checked_proxy(text: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise Invalid(
             "The URL of the proxy contains a user name or password, which pages would show.",
-            hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all upstreams.",
+            hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all registries.",
         )
     is_plain = proxy.isascii() and proxy.isprintable() and " " not in proxy and len(proxy) <= MAX_CHARACTERS
     if parts.scheme != "http" or not parts.hostname or parts.path or parts.query or not is_plain:

@@ -152,7 +152,10 @@ def upstream_for(viewer: Viewer, host: str) -> Upstream:
     if found is None or not (sees_operations(viewer) or (found.is_enabled and sees(viewer, found))):
         if not viewer.is_identified:
             raise UnknownOrPrivate
-        raise NotFound(f"There is no upstream {host[:80]!r} that you can see.", hint="See the list of upstreams.")
+        raise NotFound(
+            f"There is no mirrored registry {host[:80]!r} that you can see.",
+            hint="See the list of mirrored registries.",
+        )
     return found
 
 
@@ -221,7 +224,7 @@ def remove(host: str, *, actor: Viewer) -> None:
     """
     row = of_host(host)
     if row is None:
-        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+        raise NotFound(f"There is no mirrored registry {host[:80]!r}.", hint="See the list of mirrored registries.")
     stored_sums.lock([row.pk])
     forgotten = {
         "providers": row.providers.count(),

@@ -238,7 +238,7 @@ def upstream_add(request: HttpRequest) -> HttpResponse:
         reauthentication.require(request, f"Mirror {host[:80]}")
         with refusals_on(form, None):
             if upstreams.of_host(host) is not None:
-                messages.info(request, f"{host} is an upstream already. Change it here.")
+                messages.info(request, f"{host} is already mirrored. Change it here.")
                 return see_other("mirror-change", host)
             row = upstreams.change(host, actor=viewer, **form.wanted())
             messages.success(request, f"{row.host} is added{'' if row.is_enabled else ', and off'}.")

@@ -43,7 +43,7 @@ def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
     """
     operators.require_everywhere(viewer, upstreams.OPERATE if changes else upstreams.VIEW)
     found = upstreams.of_host(host)
-    return existing(found, f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+    return existing(found, f"There is no mirrored registry {host[:80]!r}.", hint="See the list of mirrored registries.")
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:
