@@ -35,7 +35,7 @@ def answer_left(view: ApiView, left: Collection[Connected]) -> Response:
 
 
 class Secret(Shape):
-    kind = CharField(source="noun", help_text="signing key, or token.")
+    kind = CharField(source="noun", help_text="signing key or token.")
     name = CharField()
     person = CharField(source="person.shown_name", help_text="Former owners who may know it.")
 

@@ -58,7 +58,7 @@ class PublisherInput(serializers.Serializer[Any]):
     def get_fields(self) -> dict[str, Any]:
         fields = super().get_fields()
         for name, kinds in _NAMED.items():
-            fields[name] = TextOrNumber(required=False, help_text=f"Of {', '.join(kinds)}.")
+            fields[name] = TextOrNumber(required=False, help_text=f"Only for {', '.join(kinds)}.")
         return fields
 
 

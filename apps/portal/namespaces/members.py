@@ -148,7 +148,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     context = {"namespace": row, "grant": grant, "left": left}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
-    reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}", fresh=True)
+    reauthentication.require(request, f"Remove the role of {grant.grantee} in {row}", fresh=True)
     try:
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:

@@ -153,7 +153,7 @@ def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:
         messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
     if "end" not in request.POST:
         return
-    reauthentication.require(request, f"End what the token {token.label} created")
+    reauthentication.require(request, f"Undo what the token {token.label} created")
     found = creations.revoke_with_creations(token=token, actor=viewer)
     if found.ended:
         messages.success(request, f"Ended: {', '.join(str(one) for one in found.ended)}.")

@@ -67,10 +67,10 @@ OF_PROVIDERS = {
 }
 OF_EXCEPTIONS = {
     "withdraw": Act(
-        "Withdraw selected exceptions",
+        "Revoke selected exceptions",
         upstreams.OPERATE,
-        each(lambda row, actor: policy_exceptions.withdraw(row, actor=actor), "Withdrawn"),
-        button="Withdraw",
+        each(lambda row, actor: policy_exceptions.withdraw(row, actor=actor), "Revoked"),
+        button="Revoke",
         offered=lambda row: row.withdrawn_at is None,
     ),
 }
@@ -126,9 +126,9 @@ OF_KEYS = _acts(
 OF_ALLOWANCES = _acts(
     Reasoned(
         "withdraw",
-        "Withdraw",
+        "Revoke",
         "Larder again refuses new versions without a key or with such a signature. Accepted versions remain stored.",
-        "Withdrawn",
+        "Revoked",
         lambda row, actor, reason: trust.withdraw_unsigned(
             row.upstream, row.namespace, actor=actor, reason=reason, allows=row.allows
         ),

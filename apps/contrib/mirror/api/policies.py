@@ -221,7 +221,7 @@ class ExceptionList(ListView):
 
 
 class ExceptionDetail(ApiView):
-    @operation("Delete an exception (staff)", answers={204: None}, again="404.")
+    @operation("Revoke an exception (staff)", answers={204: None}, again="404.")
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
         upstream = rulebook.place(self.viewer, host, changes=True)
         policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)

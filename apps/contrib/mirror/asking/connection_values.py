@@ -96,7 +96,7 @@ def checked_token(text: str) -> str:
     token = text.strip()
     if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii() or not token.isprintable() or " " in token:
         raise Invalid(
-            f"The token has more than {MAX_TOKEN_CHARACTERS:,} characters, or blanks or others than plain ASCII.",
+            f"The token has more than {MAX_TOKEN_CHARACTERS:,} characters, or contains spaces or non-ASCII characters.",
             hint="Paste the token alone, without Bearer.",
         )
     return token

@@ -156,7 +156,7 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
     viewer = session_viewer(request)
     upstream = rulebook.place(viewer, host, changes=True)
     row = policy_exceptions.in_force(upstream, exception_id)
-    reauthentication.require(request, f"Withdraw the exception for {row.about}")
+    reauthentication.require(request, f"Revoke the exception for {row.about}")
     policy_exceptions.withdraw(row, actor=viewer)
     messages.success(request, f"The rules decide about {row.about} again.")
     return see_other("upstream-policy", upstream.host)
