@@ -113,7 +113,7 @@ def _notes(kind: str, plan: Plan) -> Iterator[str]:
     if kind == "oidc":
         yield "ID_TOKEN is the id token of the run, and TAG its tag."
     if _has_own_authority():
-        yield f"Add {CA_FILE} to the repository: Certificates and proxies, on the page How to use, has it."
+        yield f"Add {CA_FILE} to the repository. Docs has it: How to use, Certificates and proxies."
 
 
 def _has_own_authority() -> bool:

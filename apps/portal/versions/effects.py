@@ -33,7 +33,7 @@ class NotifyForm(forms.Form):
 
 class RestoreForm(forms.Form):
     reason = ReasonField(
-        MAX_REASON_CHARACTERS, "Owners and publishers read it in their mail, and the audit log has it."
+        MAX_REASON_CHARACTERS, "Owners and publishers get it by mail. Recorded in the audit log."
     )
 
 

@@ -307,7 +307,7 @@ def work(held: Claim, is_ending: Callable[[], bool]) -> None:
     if run is None:
         return
     if held.exhausted:
-        _end(held, run, problem="Larder could not complete it: each attempt ended with an internal error.")
+        _end(held, run, problem="Larder could not complete it: each attempt failed with an internal error.")
         return
     request = Request.from_json(run.request)
     own_found = dict(_from_json(one) for one in run.own)
