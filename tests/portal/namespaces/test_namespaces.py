@@ -45,7 +45,7 @@ def test_the_list_has_those_that_a_person_sees_with_their_role_and_what_is_in_th
     assert names(browser_of(charlie)) == ["hall", "pantry"]
     assert names(client) == ["pantry"]
     assert names(browser_of(bob), "?q=Pan") == ["pantry"]
-    assert "No namespace begins like this" in pages.shown(browser_of(charlie).get("/namespaces?q=acme"))
+    assert "No matching namespaces" in pages.shown(browser_of(charlie).get("/namespaces?q=acme"))
 
 
 def test_the_list_costs_the_same_with_many_namespaces(acme, bob, browser_of):
