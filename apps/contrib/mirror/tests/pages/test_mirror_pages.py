@@ -175,3 +175,13 @@ def test_lists_cost_the_same_however_long_they_are(browser_of, shelf, charlie, o
     assert {url: queries_of(client, url) for url in urls} == before
     assert queries_of(staff, "/mirror") == staff_before
     assert max(before.values()) <= 25
+
+
+def test_readers_find_the_mirror_and_the_lock_file_in_docs_and_beside_providers(client, db):
+    for url in ("/how-to-use", "/providers"):
+        page = client.get(url).content.decode()
+        assert 'href="/mirror"' in page
+        assert 'href="/lock"' in page
+    found = client.get("/help?q=lock+file").content.decode()
+    assert 'href="/how-to-use#more"' in found
+    assert 'href="/api/docs/lock#post_lock"' in found
