@@ -61,7 +61,8 @@ def test_staff_without_the_permission_are_refused_by_api(published, post, sam, a
     answer = post(sam, act)
 
     assert answer.status_code == 403
-    assert f'"Can {act} a published version"' in answer.json()["error"]["message"]
+    name = Permission.objects.get(codename=f"{act}_release").name
+    assert f'"{name}"' in answer.json()["error"]["message"]
     refused = AuditEvent.objects.get(kind=Kind.PERMISSION_REFUSED)
     assert (refused.detail["needed"], refused.detail["held"]) == (f"releases.{act}_release", "staff")
     allow(sam, act)

@@ -121,8 +121,8 @@ def test_the_token_is_taken_from_no_address_and_refused_beside_its_field_if_it_i
     [
         (200, "application/json", GOOD, "The discovery document is valid"),
         (200, "application/json; charset=utf-8", GOOD, "The discovery document is valid"),
-        (404, "text/html", b"", "answers 404 instead of 200"),
-        (302, "text/html", b"", "answers 302 instead of 200"),
+        (404, "text/html", b"", "returns 404 instead of 200"),
+        (302, "text/html", b"", "returns 302 instead of 200"),
         (200, "text/html", b"<h1>Welcome</h1>", "returns other content"),
         (200, "text/plain", GOOD, "returns other content"),
         (200, "application/json", b"[]", "returns other content"),

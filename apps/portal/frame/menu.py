@@ -54,7 +54,7 @@ def main(viewer: Viewer) -> tuple[MenuEntry, ...]:
 
 
 def operate(viewer: Viewer) -> list[MenuEntry]:
-    """Return what this member of staff may open; nothing for everybody else."""
+    """Return what this member of staff may open; nothing for other people."""
     user = viewer.user
     if user is None or not user.is_staff:
         return []

@@ -75,7 +75,7 @@ class TransferForm(forms.Form):
         queryset=Grant.objects.none(),
         required=False,
         label="Replaces",
-        empty_label="Nobody: all owners remain",
+        empty_label="Keep all owners",
         help_text="This owner loses the role.",
     )
     keep_publisher = forms.BooleanField(required=False, label="Keep them as publisher")

@@ -95,7 +95,7 @@ def test_of_many_some_are_named():
 
 def test_pages_of_operators_say_so_to_people_and_to_staff_without_a_role(browser_of, bob, sam, olga):
     def refused(user, url):
-        response = browser_of(user).get(url)
+        response = browser_of(user).get(url, follow=True)
         assert response.status_code == 403
         return pages.text_of(response)
 

@@ -21,7 +21,7 @@ def groups_of(page: str) -> dict[str, list[str]]:
 
 
 def test_what_is_ones_own_is_apart_from_what_staff_operate(browser_of, alice, olga):
-    own = ["/releases", "/tokens", "/namespaces", "/teams", "/account"]
+    own = ["/releases", "/tokens", "/namespaces", "/teams", "/account/"]
 
     assert groups_of(pages.markup_of(browser_of(alice).get("/"))) == {"you": own}
     theirs = groups_of(pages.markup_of(browser_of(olga).get("/")))

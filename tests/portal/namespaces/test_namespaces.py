@@ -283,7 +283,7 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, alic
     assert refused["hint"] == "Ask an owner of acme for the role publisher: dora, the team cooks."
     assert "No active owner" in pages.markup_of(browser_of(charlie).get("/namespaces/pantry"))
     refused = tofu(charlie).post("/api/v1/providers/pantry/dns/1.0.0").json()["error"]
-    assert "pantry has no active owner: ask an operator" in refused["hint"]
+    assert "pantry has no active owner. Ask an operator" in refused["hint"]
 
 
 @pytest.mark.slow

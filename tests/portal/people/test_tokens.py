@@ -176,7 +176,7 @@ def test_namespaces_are_boxes_until_there_are_many(browser, alice, acme, monkeyp
 def test_a_pipeline_is_led_to_the_service_accounts_of_teams_that_one_manages(browser, alice, bob, browser_of):
     page = pages.markup_of(browser.get("/tokens"))
     assert 'see <a href="/teams">your teams</a>' in page
-    assert "such as: my laptop." in page
+    assert "For example: my laptop." in page
     teams.create(name="cooks", actor=Viewer(alice))
 
     assert 'href="/teams/cooks#machines"' in browser.get("/tokens").content.decode()

@@ -145,7 +145,7 @@ def test_a_person_without_a_second_factor_is_told_to_set_one_up(strict, bob, bro
     answer = post(browser_of(bob), strict, "approve")
 
     assert answer.status_code == 403
-    assert "asks for a second factor" in pages.text_of(answer)
+    assert "requires a second factor" in pages.text_of(answer)
     assert AuditEvent.objects.get(kind="namespace:release:approval-refused").detail["why"] == "second-factor"
     strict.refresh_from_db()
     assert strict.state == State.AWAITING_APPROVAL

@@ -66,7 +66,7 @@ def test_an_owner_alone_reads_which_teams_and_accounts_fetched_it(used, browser_
     assert ("strangers", 11) in shown(browser_of(olga).get(URL))
     for query, who in product(("", "?by=team"), (alice, bob)):
         text = pages.shown(browser_of(who).get(URL + query))
-        for words in ("cooks", "By team", "Who is still on"):
+        for words in ("cooks", "By team", "Users of deprecated"):
             assert words not in text, (query, who)
 
 
