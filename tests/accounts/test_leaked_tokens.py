@@ -241,7 +241,7 @@ def test_a_revoked_token_still_offers_to_end_what_is_left(leaked, looted, dora, 
     assert send(Client(), "POST", "/api/v1/leaked-tokens", report).status_code == 200
     assert "It created 7" in browser.get("/tokens").content.decode()
     page = browser.get(f"/tokens/{token.pk}/revoke").content.decode()
-    assert ("End these 7" in page, "Revoke and" in page) == (True, False)
+    assert ("Revoke or delete these 7" in page, "Revoke the token" in page) == (True, False)
 
     browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"})
 

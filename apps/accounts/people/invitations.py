@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import epoch
+from apps.accounts.access import contacts, epoch
 from apps.accounts.access.gate import Viewer, namespaces_with_role, operates, role_on
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, NamespaceQuerySet, Role, Scope, User
@@ -99,8 +99,8 @@ def inviting(viewer: Viewer) -> NamespaceQuerySet:
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not invites_anywhere(viewer) and not owned.exists():
         raise RoleRequired(
-            "Only owners of a namespace can invite people. You own none, or your token cannot manage it.",
-            hint="Ask an owner or an operator, or use a token with the scope manage.",
+            "Only operators and owners of a namespace can invite people. You own none, or your token cannot manage it.",
+            hint="Use a token with the scope manage." if viewer.token else contacts.ask_operator(),
         )
     return owned
 

@@ -99,6 +99,8 @@ def test_pages_of_operators_say_so_to_people_and_to_staff_without_a_role(browser
         assert response.status_code == 403
         return pages.text_of(response)
 
-    assert "Only operators can open this page. Ask an operator: olga." in refused(bob, "/admin/jobs/job/")
+    said = refused(bob, "/admin/jobs/job/")
+    assert "Only operators can open this page." in said
+    assert "Ask an operator: olga." in said
     said = refused(sam, "/admin/jobs/job/")
     assert "Ask a superuser for the role Auditor, to read, or Operator, to act: olga." in said

@@ -177,7 +177,7 @@ def test_a_registry_that_is_down_is_a_warning_with_url_rule_and_runbook():
     assert state == "warn"
     assert found.startswith(f"{HOST}: no answer (https://{HOST}/v1/x), rule first_byte, last good answer 20")
     assert found.endswith("nothing is asked for a while")
-    assert "What is stored is served" in hint
+    assert "Stored packages are still served" in hint
 
 
 @pytest.mark.both

@@ -70,9 +70,9 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
 @for_each_row(
     ("version", "said"),
     [
-        ("hashicorp/random/3.5.1", "signed by a key with which hashicorp/random was seen for the first time"),
-        ("hashicorp/random/3.6.3", "signed by a key that was pinned for hashicorp/random before"),
-        ("hashicorp/random/3.7.0", "Nothing is verified yet, so nothing is served"),
+        ("hashicorp/random/3.5.1", "signed by a key that Larder saw for the first time with hashicorp/random"),
+        ("hashicorp/random/3.6.3", "signed by a key that was already pinned for hashicorp/random"),
+        ("hashicorp/random/3.7.0", "Not verified yet. Larder verifies the version when a client first asks for it"),
         ("kreuzwerker/docker/3.0.2", "The registry publishes no key for kreuzwerker"),
     ],
 )
