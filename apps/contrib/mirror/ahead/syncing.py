@@ -64,7 +64,7 @@ def start(request: Request, *, viewer: Viewer, schedule: Schedule | None = None)
 def confirm(run: SyncRun, *, viewer: Viewer) -> None:
     """Fetch what was planned. Raises Conflict."""
     if not SyncRun.objects.filter(pk=run.pk, state=RunState.PLANNED).update(state=RunState.RUNNING):
-        raise Conflict("This sync has no plan that waits.", hint="Check its state, or start another one.")
+        raise Conflict("This sync has no plan to confirm.", hint="Check its state, or start another one.")
     queue.enqueue(JOB, target=run.pk, created_by_id=viewer.user_id)
     subject = str(Request.from_json(run.request))[:300]
     viewer.record(Kind.UPSTREAM_SYNCED, subject=subject, run=run.pk, change="confirmed", packages=run.planned)

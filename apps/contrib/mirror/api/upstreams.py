@@ -86,7 +86,7 @@ class Upstream(Shape):
     terraform_only = BooleanField()
     sealed = BooleanField(source="is_sealed")
     cooldown_days = IntegerField()
-    url = CharField(allow_null=True, help_text=f"Empty: https:// and the host. {_STAFF_ONLY}")
+    url = CharField(allow_null=True, help_text=f"Empty means https:// and the host. {_STAFF_ONLY}")
     proxy = CharField(allow_null=True, help_text=_STAFF_ONLY)
     ca = CharField(allow_null=True, help_text=f"PEM. {_STAFF_ONLY}")
     has_token = BooleanField(allow_null=True, help_text=f"The token is never shown. {_STAFF_ONLY}")
