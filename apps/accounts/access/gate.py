@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet, Subquery
 
 from apps.accounts.models import (
     ApiToken,
@@ -21,6 +21,7 @@ from apps.accounts.models import (
 )
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, UnknownOrPrivate
 
@@ -51,6 +52,9 @@ class Viewer:
 
 
 NOBODY = Viewer()
+_OWNERS: CompiledQuery[Grant] = CompiledQuery(
+    lambda: Grant.objects.active_owners().filter(namespace=Slot("id", BigIntegerField())).select_related("user", "team")
+)
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
@@ -131,12 +135,15 @@ def highest_role(user: User | None) -> Subquery:
 
 def owners_of(namespace: Namespace) -> list[str]:
     """Name who can act as owner today, people first: `dora`, `the team cooks`."""
-    return owners_by_namespace([namespace]).get(namespace.pk, [])
+    return _named(_OWNERS(id=namespace.pk)).get(namespace.pk, [])
 
 
 def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
     """Return the owners like `owners_of`, by number of the namespace, in one query."""
-    grants = Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team")
+    return _named(Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team"))
+
+
+def _named(grants: Iterable[Grant]) -> dict[int, list[str]]:
     found: dict[int, list[tuple[bool, str]]] = {}
     for grant in grants:
         name = grant.user.username if grant.user else f"the team {grant.team}"
