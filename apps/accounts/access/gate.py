@@ -1,6 +1,6 @@
 """The gate: who sees a namespace, and with which role (D8). No room above queries namespaces by name."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,8 +52,10 @@ class Viewer:
 
 
 NOBODY = Viewer()
-_OWNERS: CompiledQuery[Grant] = CompiledQuery(
-    lambda: Grant.objects.active_owners().filter(namespace=Slot("id", BigIntegerField())).select_related("user", "team")
+# Pages name the owners of one namespace, or of the first few.
+_FEW = 3
+_OWNERS_OF_FEW: CompiledQuery[Grant] = CompiledQuery(
+    lambda: _owners_with_names([Slot(f"place{number}", BigIntegerField()) for number in range(_FEW)])
 )
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
@@ -135,20 +137,28 @@ def highest_role(user: User | None) -> Subquery:
 
 def owners_of(namespace: Namespace) -> list[str]:
     """Name who can act as owner today, people first: `dora`, `the team cooks`."""
-    return _named(_OWNERS(id=namespace.pk)).get(namespace.pk, [])
+    return owners_by_namespace([namespace]).get(namespace.pk, [])
 
 
 def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
     """Return the owners like `owners_of`, by number of the namespace, in one query."""
-    return _named(Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team"))
-
-
-def _named(grants: Iterable[Grant]) -> dict[int, list[str]]:
+    numbers = [namespace.pk for namespace in namespaces]
+    if not numbers:
+        return {}
+    if len(numbers) <= _FEW:
+        places = {f"place{number}": (numbers[number] if number < len(numbers) else None) for number in range(_FEW)}
+        grants: Iterable[Grant] = _OWNERS_OF_FEW(**places)
+    else:
+        grants = _owners_with_names(numbers)
     found: dict[int, list[tuple[bool, str]]] = {}
     for grant in grants:
         name = grant.user.username if grant.user else f"the team {grant.team}"
         found.setdefault(grant.namespace_id, []).append((grant.user is None, name))
     return {number: [name for _, name in sorted(names)] for number, names in found.items()}
+
+
+def _owners_with_names(namespaces: Collection[Any]) -> QuerySet[Grant]:
+    return Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team")
 
 
 def namespace_for(
