@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.db.models import F
+from django.db.models import BigIntegerField, F
 from django.urls import reverse
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.catalogue import entries, reading
@@ -16,9 +17,21 @@ from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
 from apps.portal.versions.pages import DescriptionForm, Tab, VersionPages
+from apps.portal.versions.switcher import Switcher
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 from apps.snippets import module_snippets
+
+_PEOPLE = ("created_by", "lifecycle_by", "quarantined_by")
+_DEFAULT: CompiledQuery[ModuleVersion] = CompiledQuery(
+    lambda: (
+        ModuleVersion.objects.published()
+        .filter(module=Slot("module", BigIntegerField()))
+        .default_first()
+        .for_pages()
+        .select_related("module__namespace", *(f"release__{one}" for one in _PEOPLE))[:1]
+    )
+)
 
 
 class ModulePages(VersionPages):
@@ -28,6 +41,7 @@ class ModulePages(VersionPages):
     publish_route = "portal:publish"
     actions = lifecycle.ACTIONS
     settings_form = DescriptionForm
+    switcher = Switcher(Module, ModuleVersion, Kind.MODULE)
     columns = {
         "required": F("module_version__inspection__units__0__required_version"),
         "compatible": F("module_version__inspection__units__0__compatible_with"),
@@ -42,9 +56,8 @@ class ModulePages(VersionPages):
         return reading.version_of(viewer, parent, version, even_quarantined=True)
 
     def default_of(self, viewer: Viewer, parent: Module) -> ModuleVersion | None:  # noqa: ARG002
-        people = ("created_by", "lifecycle_by", "quarantined_by")
-        rows = parent.versions.published().default_first().for_pages()
-        return rows.select_related("module__namespace", *(f"release__{one}" for one in people)).first()
+        found = _DEFAULT(module=parent.pk)
+        return found[0] if found else None
 
     def files_of(self, shown: ModuleVersion) -> list[tuple[str, str]]:
         return [(archive_name(shown.release.name, shown.release.version), shown.release.digest)]

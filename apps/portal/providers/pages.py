@@ -27,6 +27,7 @@ from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
+from apps.portal.versions.switcher import Switcher
 from apps.providers import catalogue, comparing, lifecycle, reading
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
@@ -61,6 +62,7 @@ class ProviderPages(VersionPages):
     publish_route = "portal:provider-publish"
     actions = lifecycle.ACTIONS
     settings_form = ProviderForm
+    switcher = Switcher(Provider, ProviderVersion, Kind.PROVIDER)
     columns = {"platforms": Subquery(_PACKED.values("number")), "signing": F("provider_version__signing")}
 
     def parent_and_role(

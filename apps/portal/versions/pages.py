@@ -13,7 +13,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import Count, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -30,15 +29,13 @@ from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.versions.effects import tombstone_of
+from apps.portal.versions.switcher import Switcher, UrlOf
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle import tombstones
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
-from apps.releases.origin.models import verified
 from apps.snippets import client_setup, module_snippets
-
-SWITCHER = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +56,6 @@ class Opened:
 
 # What a tab shows: adds to the context that its frame has.
 Contents = Callable[[HttpRequest, Opened, dict[str, Any]], None]
-# The page of another version, by its number.
-UrlOf = Callable[[str], str]
 
 
 class VersionPages(ABC):
@@ -70,6 +65,7 @@ class VersionPages(ABC):
     publish_route: str
     actions: VersionActions[Any]
     settings_form: type[forms.Form]
+    switcher: Switcher
     # More columns in the list of versions.
     columns: Mapping[str, Any]
 
@@ -124,7 +120,7 @@ class VersionPages(ABC):
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
         files = self.files_of(shown) if role == Role.OWNER else []
         context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
-        context |= self._others(shown, parent, url_in or (lambda number: url_of(address, tab, number)))
+        context |= self.switcher.context_of(shown, url_in or (lambda number: url_of(address, tab, number)))
         context["repository"] = repository(parent.source_url)
         # No block to copy for versions that should not be used.
         context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
@@ -145,34 +141,6 @@ class VersionPages(ABC):
         if role is None or not role.covers(Role.PUBLISHER):
             return {}
         return {"publish_url": f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"}
-
-    def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:
-        """The first versions for the switcher, and facts about all of them, in two queries for any number."""
-        rows, key = parent.versions.published(), bytes(shown.release.sort_key)
-        listed, number = rows.listed(), "release__version"
-        asked = {
-            "newer": listed.filter(release__sort_key__gt=key).newest_first().reverse().values(number)[:1],
-            "older": listed.filter(release__sort_key__lt=key).newest_first().values(number)[:1],
-            "latest": rows.default_first().values(number)[:1],
-            "latest_key": rows.default_first().values("release__sort_key")[:1],
-            "highest": rows.newest_first().values(number)[:1],
-            "version_count": rows.order_by().values(self.kind).annotate(number=Count("pk")).values("number"),
-        }
-        queries: dict[str, Any] = {name: Subquery(query) for name, query in asked.items()}
-        about = {**queries, "is_verified": verified(shown.release.pk)}
-        found = type(parent).objects.filter(pk=parent.pk).annotate(**about).values(*about).get()
-        found |= {"latest": found["latest"] or shown.release.version, "version_count": found["version_count"] or 0}
-        # Only what the switcher shows: the texts of a module can be large.
-        fields = ("version", "lifecycle", "published_at")
-        others = rows.newest_first().select_related("release")
-        others = others.only(self.kind, "is_prerelease", *(f"release__{field}" for field in fields))[:SWITCHER]
-        return {
-            **found,
-            "is_latest": found["latest"] == shown.release.version,
-            "is_older": key < bytes(found["latest_key"] or key),
-            "versions": [(one, url_in(one.release.version)) for one in others],
-            **{f"{step}_url": url_in(found[step]) for step in ("newer", "older") if found[step]},
-        }
 
 
 def owner_links(release: Release, address: Address) -> dict[str, str]:
