@@ -284,6 +284,8 @@ def _acts(namespace):
     acts = several | {
         (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }
+    many = json.dumps({"versions": [{"address": f"{namespace}/vpc/aws", "version": "1.0.0"}], "reason": "No."})
+    acts |= {(f"api:versions-{act}", "POST"): _json(many) for act in ("deprecate", "yank", "quarantine", "restore")}
     for kind, name in (("module", "vpc/aws"), ("provider", "dns")):
         told = {"reason": "No.", "confirm": f"{namespace}/{name} 1.0.0"}
         acts[f"api:{kind}-purge", "POST"] = _json(json.dumps(told))
