@@ -65,6 +65,7 @@ def test_each_version_is_done_by_itself_and_those_that_cannot_are_named(publishe
 
     status, answer = post(dora, "restore", *wanted)
     assert (status, len(answer["releases"]), len(answer["refused"])) == (200, 2, 2)
+    assert post(dora, "restore", *wanted)[0] == 409, "there is nothing to restore"
 
 
 @for_each_row(
