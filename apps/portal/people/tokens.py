@@ -21,6 +21,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
 from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
@@ -112,7 +113,14 @@ def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     token = tokens.token_of(person_of(session_viewer(request)), token_id)
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
-    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
+    context = {"token": token, "first": first_use_of(token, request.path), **shown}
+    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", context))
+
+
+def first_use_of(token: ApiToken, page: str) -> FirstUse:
+    by = token.last_used_by or "A client"
+    done = f"{by} used it" if token.last_used_at else ""
+    return FirstUse(page, "Waiting for the first client that uses it, such as tofu init", done, token.last_used_at)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
