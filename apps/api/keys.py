@@ -14,7 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame.base import SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.base import DRY_RUN, SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import Consequences, MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.modules.dependents.impact import of_releases
@@ -120,7 +120,7 @@ class End(ApiView):
         "Retire or revoke a key",
         takes=EndInput,
         answers={200: (Key, Consequences)},
-        query={"dry_run": "1: return who would be affected, and change nothing. The body is ignored."},
+        query=DRY_RUN,
         again="409.",
     )
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002

@@ -282,7 +282,9 @@ def _acts(namespace):
     """The actions on a version."""
     several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore", "end-cooldown"), '{"reason": "No."}')
-    acts = several | {
+    many = json.dumps({"versions": [{"address": f"{namespace}/vpc/aws", "version": "1.0.0"}], "reason": "No."})
+    acts = several | {(f"api:versions-{act}", "POST"): _json(many) for act in texts}
+    acts |= {
         (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
     }
     for kind, name in (("module", "vpc/aws"), ("provider", "dns")):

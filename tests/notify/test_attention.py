@@ -20,13 +20,15 @@ from apps.audit.recorder import record
 from apps.lib import versions
 from apps.notify import outbox, webhooks
 from apps.notify.attention import table
-from apps.notify.attention.matter import Person, no_reader
+from apps.notify.attention.matter import MOST, Person, no_reader
+from apps.notify.attention.number import attention_for
 from apps.notify.events import EVENTS
 from apps.notify.mail import expiries
 from apps.notify.models import Letter, LetterState, Topic, Webhook
 from apps.releases.lifecycle import messages, verbs
 from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release
 from apps.releases.origin.models import Approval
+from apps.releases.publishing import approving
 from tests import pages
 from tests.builders.approving import ask_for_approval, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
@@ -185,6 +187,8 @@ def test_those_who_can_act_are_asked_and_the_others_are_told_or_not(cast, happen
     assert {name for name, (to_do, _) in seen.items() if to_do} == acting
     assert {name for name, (_, to_know) in seen.items() if to_know} == told
     assert {str(letter.user): letter.button for letter in Letter.objects.all()} == mailed
+    numbers = {name: attention_for(Viewer(User.objects.get(username=name))).number for name in CAST}
+    assert numbers == {name: len(to_do) for name, (to_do, _) in seen.items()}, "the badge of every page"
 
 
 def test_no_event_is_mailed_by_two_rows_and_each_has_a_name():
@@ -250,6 +254,28 @@ def test_home_costs_one_who_approves_a_few_queries_more(cast, browser_of, django
 
     with django_assert_max_num_queries(24):
         assert pages.shown(browser.get("/")).count('data-matter="approval"') == 3
+
+
+def test_the_badge_counts_all_approvals_and_what_the_person_does_shows_at_once(cast, browser_of):
+    publisher(cast.bob, cast.acme)
+    ask_for_approval(cast.acme)
+    for number in range(MOST + 2):
+        cast.published(version=f"1.{number}.0", data=BEFORE if number == 0 else None)
+    browser = browser_of(cast.bob)
+
+    def badges() -> set[str]:
+        found = (pages.shown(browser.get(page)) for page in ("/", "/modules"))
+        return {page.partition("data-attention-count>")[2].partition("<")[0].strip() for page in found}
+
+    assert badges() == {str(MOST + 2)}
+    first = Release.objects.filter(state="awaiting-approval").order_by("pk")[0]
+    approving.decline(release=first, viewer=Viewer(cast.bob), reason="No.", digest=first.approval.digest)
+    assert badges() == {str(MOST + 1)}
+
+
+def test_the_badge_costs_who_has_nothing_to_do_one_query(cast, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        assert attention_for(Viewer(cast.bob)).number == 0
 
 
 # --- People without an address ----------------------------------------------------------------------------------------

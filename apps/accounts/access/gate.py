@@ -135,6 +135,14 @@ def highest_role(user: User | None) -> Subquery:
     return Subquery(grants.order_by("-role", "pk").values("role")[:1])
 
 
+def people_with(least: Role, namespaces: Iterable[str]) -> QuerySet[User]:
+    """Return the active people who have at least that role in one of the namespaces, themselves or by a team."""
+    grants = Grant.objects.filter(namespace__name__in=set(namespaces), role__gte=least)
+    members = Membership.objects.filter(team__in=grants.values("team"))
+    granted = Q(pk__in=grants.values("user")) | Q(pk__in=members.values("user"))
+    return User.objects.filter(granted, is_active=True, is_service=False)
+
+
 def owners_of(namespace: Namespace) -> list[str]:
     """Name who can act as owner today, people first: `dora`, `the team cooks`."""
     return owners_by_namespace([namespace]).get(namespace.pk, [])

@@ -80,6 +80,8 @@ def operation(summary: str, **described: Any) -> Callable[[Method], Method]:
 PAGE_SIZE = 100
 # Clients wait for longer, and proxies.
 SLOT_SECONDS = 30.0
+# Of what can break somebody. It answers `shapes.Consequences`.
+DRY_RUN = {"dry_run": "1: return who would be affected, and change nothing. The body is ignored."}
 CURSOR = {"cursor": "The value from `next` of the previous page."}
 _LAST_OFFSET = 10_000_000
 

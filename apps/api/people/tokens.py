@@ -25,9 +25,10 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope, User
 from apps.accounts.people import accounts, service_accounts
-from apps.api.frame.base import ApiView, DetailView, ListView, Operation, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, Operation, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.lib.errors import Invalid
+from apps.releases.lifecycle.token_impact import of_account, of_tokens
 
 
 class RotateInput(serializers.Serializer[Any]):
@@ -187,23 +188,28 @@ class TokenView(OwnersView, DetailView):
 
     @operation(
         "Revoke {whose}",
-        answers={200: RevokedToken, 204: None},
-        query={"end": "`created`: also revoke or delete everything that the token created, as far as the caller may."},
+        answers={200: (RevokedToken, Consequences), 204: None},
+        query={
+            "end": "`created`: also revoke or delete everything that the token created, as far as the caller may.",
+            **DRY_RUN,
+        },
         choices={"end": ["created"]},
         again="The same response.",
     )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """200 with `end`, which of anyone's needs the rights of operators; 204 without it."""
+        """200 with `end`, which of anyone's needs the rights of operators, and with `dry_run`; otherwise 204."""
         token = self.token(revokes=True)
         asked = self.text("end")
         if asked not in ("", "created"):
             raise Invalid(f"end is {asked!a}, expected created.", hint="Leave it out to revoke only the token.")
+        if self.is_dry_run():
+            return self.answer(of_tokens([token], ends_creations=bool(asked)), shape=Consequences)
         if not asked:
             tokens.revoke(token=token, actor=self.viewer)
             return self.answer(status=HTTPStatus.NO_CONTENT)
         found = creations.revoke_with_creations(token=token, actor=self.viewer)
         kept = [With(one, reason=str(why), hint=why.hint) for one, why in found.kept]
-        return self.answer({"ended": found.ended, "kept": kept})
+        return self.answer({"ended": found.ended, "kept": kept}, shape=RevokedToken)
 
 
 class ServiceTokens(TokenList):
@@ -242,9 +248,17 @@ class ServiceTokenRotate(OwnersView):
 
 
 class UserTokens(TokenList):
-    @operation("Revoke all tokens of an account (staff)", answers={204: None}, again="204.")
+    @operation(
+        "Revoke all tokens of an account (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="204.",
+    )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        tokens.revoke_all(user=self.owner_of(self, revokes=True), actor=self.viewer)
+        user = self.owner_of(self, revokes=True)
+        if self.is_dry_run():
+            return self.answer(of_account(user))
+        tokens.revoke_all(user=user, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

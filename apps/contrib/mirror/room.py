@@ -52,7 +52,7 @@ class Mirror(Room):
     }
     # What clients fetch, and what was held back from them.
     starts = ("serving.usage_counts.start", "policy.held_back.start")
-    queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
+    queues = {"upstream": ("fetch-upstream-*", "check-upstream", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("asking.upstreams.SEALED",)

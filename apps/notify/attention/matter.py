@@ -31,6 +31,7 @@ class Item:
     picture: str = "info"
     at: datetime | None = None  # when it expires, where it does
     matter: str = ""  # the name of its row, by `table.lines_for`
+    count: int = 1  # of what it is about
 
     @property
     def is_over(self) -> bool:
@@ -49,14 +50,17 @@ class Person:
     places: tuple[tuple[Namespace, Role], ...]
 
     @classmethod
-    def of(cls, viewer: Viewer) -> "Person":
+    def of(cls, viewer: Viewer, waiting: Waiting | None = None) -> "Person":
+        """`waiting`, if the caller has read it."""
         assert viewer.user is not None  # noqa: S101  # home has asked
         held: dict[Namespace, Role] = {}
         for grant in gate.grants_of(viewer.user).filter(namespace__deleted_at=None).select_related("namespace"):
             held[grant.namespace] = max(held.get(grant.namespace, Role.READER), Role(grant.role))
         places = sorted(held.items(), key=lambda place: (-place[1], place[0].name, place[0].pk))
-        may_wait = viewer.user.is_staff or any(role.covers(Role.PUBLISHER) for role in held.values())
-        return cls(viewer, viewer.user, waiting_for(viewer) if may_wait else Waiting(), tuple(places))
+        if waiting is None:
+            may_wait = viewer.user.is_staff or any(role.covers(Role.PUBLISHER) for role in held.values())
+            waiting = waiting_for(viewer) if may_wait else Waiting()
+        return cls(viewer, viewer.user, waiting, tuple(places))
 
     @property
     def publishes(self) -> bool:
@@ -110,8 +114,8 @@ class Matter:
     """A row. `events` are those of `notify.events` that are mailed, under `topic`, which people can switch off.
 
     `act` is the button in the mail of those who can act. `letters` are for people who are told different things.
-    `at_home` says the same as `can_act` and `told` for one person: those who can act see the lines with a button. Home
-    asks only if one of `perhaps` finds a row, for slots of the module of that name; None if the question costs nothing.
+    `at_home` says the same as `can_act` and `told` for one person: those who can act see the lines with a button. It is
+    asked only if one of `perhaps` finds a row, for slots of the module of that name.
     `rank` orders home.
     """
 
@@ -123,5 +127,5 @@ class Matter:
     letters: Callable[[Any], Iterable[Written]] = no_letter
     act: str = ""
     at_home: Callable[[Person], Iterable[Item]] = nothing
-    perhaps: Callable[[], Iterable[QuerySet[Any, Any]]] | None = None
+    perhaps: Callable[[], Iterable[QuerySet[Any, Any]]] = tuple
     rank: int = 5

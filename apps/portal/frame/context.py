@@ -16,18 +16,17 @@ from django.views.decorators.http import require_POST
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
+from apps.notify.attention.number import Attention, attention_for
 from apps.portal.frame import menu
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
-from apps.releases.catalogue import reading
-from apps.releases.catalogue.reading import Waiting
 from apps.room import MenuEntry
 
 
 @dataclass(frozen=True)
 class Frame:
     request: HttpRequest
-    known: Waiting | None = None  # by a view that has read it
+    known: Attention | None = None  # by a view that has read it
 
     @property
     def version(self) -> str:
@@ -51,21 +50,22 @@ class Frame:
         return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
 
     @cached_property
-    def waiting(self) -> Waiting:
-        """Releases that wait for the viewer's answer or approval: the badges of the user menu."""
-        return reading.waiting_for(self.viewer) if self.known is None else self.known
+    def attention(self) -> Attention:
+        """The badges of the user menu."""
+        return attention_for(self.viewer) if self.known is None else self.known
 
     @property
     def held_count(self) -> int:
-        return self.waiting.held
+        return self.attention.waiting.held
 
     @property
     def approval_count(self) -> int:
-        return len(self.waiting.approvals)
+        return len(self.attention.waiting.approvals)
 
     @property
     def waiting_count(self) -> int:
-        return self.held_count + self.approval_count
+        """All that the person can do something about, as home lists it."""
+        return self.attention.number
 
     @property
     def main_menu(self) -> list[tuple[MenuEntry, bool]]:

@@ -24,13 +24,14 @@ from apps.accounts.people import access_requests
 from apps.lib.addresses import canonical
 from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.frame.places import places_of
 from apps.portal.frame.rows import rows_of
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
-from apps.releases.models import Kind
+from apps.releases.models import Kind, Release
 from apps.releases.publishing import quotas
 from apps.signing.expiring import expiring
 from apps.snippets import ci_steps, publish_script
@@ -126,6 +127,8 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["steps"] = ci_steps.of_namespace(row.name)
         context["script"] = publish_script.newest()
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
+        if page.paginator.count + context["provider_count"] <= 1:
+            context["first"] = _first_publication(row, request.path)
     context["may_ask"] = role is not None and not context["may_publish"]
     if viewer.user is not None and context["may_ask"]:
         context["requested"] = access_requests.recent_of(viewer.user).get(row.name)
@@ -137,6 +140,16 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["member_count"] = people_count(row)
         context["owners"] = gate.owners_of(row)
     return render(request, "portal/namespace/page.html", context)
+
+
+def _first_publication(row: Namespace, page: str) -> FirstUse:
+    published = Release.objects.published().filter(namespace=row).order_by("published_at", "pk")
+    first = published.values_list("kind", "name", "version", "published_at").first()
+    if first is None:
+        return FirstUse(page, "Waiting for the first publication")
+    kind, name, version, at = first
+    link = reverse(f"portal:{kind}-version", args=[row.name, *name.split("/"), version])
+    return FirstUse(page, "", f"{row.name}/{name} {version} is published", at, link)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

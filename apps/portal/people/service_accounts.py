@@ -22,6 +22,7 @@ from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
+from apps.releases.lifecycle.token_impact import of_account
 from apps.snippets.client_setup import ways_to_use
 
 OWNED = 5
@@ -116,7 +117,8 @@ def service_account_manage(request: HttpRequest, team: str, account_id: int) -> 
 def service_account_delete(request: HttpRequest, team: str, account_id: int) -> HttpResponse:
     viewer, row, account = _asked(request, team, account_id)
     if request.method != "POST":
-        return render(request, "portal/service_accounts/delete.html", {"team": row, "account": account})
+        context = {"team": row, "account": account, "effects": of_account(account)}
+        return render(request, "portal/service_accounts/delete.html", context)
     reauthentication.require(request, f"Delete the service account {account}")
     left = service_accounts.delete(account=account, actor=viewer)
     messages.success(request, f"{account} deleted. {connections.sentence_of(left)}".rstrip())

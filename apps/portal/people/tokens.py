@@ -1,6 +1,6 @@
 """/tokens: a person's API tokens: list, creation, the one-time page of a new one, revocation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast
 
@@ -21,16 +21,13 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
 from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
-from apps.releases.lifecycle.impact import DAYS, Effect, Hit, Hitting, Words, consequences_of
+from apps.releases.lifecycle.token_impact import of_tokens
 from apps.snippets.client_setup import ways_to_use
 
-WORDS = {
-    Effect.FAILS: Words("is refused from now on", "are refused from now on", "It used the token, and is now refused"),
-    Effect.KEEPS: Words("stays", "stay", "Created with this token"),
-}
 LEAK_SHOWN = timedelta(days=30)
 MOST_BOXES = 20  # of more namespaces a list is easier to read
 
@@ -116,7 +113,14 @@ def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     token = tokens.token_of(person_of(session_viewer(request)), token_id)
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
-    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
+    context = {"token": token, "first": first_use_of(token, request.path), **shown}
+    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", context))
+
+
+def first_use_of(token: ApiToken, page: str) -> FirstUse:
+    by = token.last_used_by or "A client"
+    done = f"{by} used it" if token.last_used_at else ""
+    return FirstUse(page, "Waiting for the first client that uses it, such as tofu init", done, token.last_used_at)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -132,17 +136,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
 def revocation(token: ApiToken) -> dict[str, Any]:
     """The context of templates/portal/tokens/revoke.html."""
     created = creations.creations_of(token)
-    return {"token": token, "creations": created, "effects": consequences_of(_hit_by(token, created), words=WORDS)}
-
-
-def _hit_by(token: ApiToken, created: Sequence[creations.Creation]) -> Iterator[Hit]:
-    """The client that used it lately, and what it created."""
-    at = token.last_used_at
-    if at is not None and at > timezone.now() - timedelta(days=DAYS):
-        client = token.last_used_by or "A client"
-        yield Hit(Hitting.CLIENT, client, Effect.FAILS, by=token.user.username, note=token.last_used_from or "", at=at)
-    for one in created:
-        yield Hit(Hitting.CREATION, one.name, Effect.KEEPS, note=one.kind, at=one.at)
+    return {"token": token, "creations": created, "effects": of_tokens([token])}
 
 
 def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:

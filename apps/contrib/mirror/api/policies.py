@@ -16,10 +16,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
-from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
+from apps.contrib.mirror.policy import advisories, consequences, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.rulebook import Change, DryRun
 from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid
@@ -221,10 +221,18 @@ class ExceptionList(ListView):
 
 
 class ExceptionDetail(ApiView):
-    @operation("Revoke an exception (staff)", answers={204: None}, again="404.")
+    @operation(
+        "Revoke an exception (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="404.",
+    )
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
         upstream = rulebook.place(self.viewer, host, changes=True)
-        policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)
+        row = policy_exceptions.in_force(upstream, exception_id)
+        if self.is_dry_run():
+            return self.answer(consequences.of_withdrawal(row, now=timezone.now()))
+        policy_exceptions.withdraw(row, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

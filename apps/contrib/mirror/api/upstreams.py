@@ -12,10 +12,11 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import operators
 from apps.accounts.models import Visibility
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.contrib.mirror import models
 from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
+from apps.contrib.mirror.policy import consequences
 
 _STAFF_ONLY = "null unless the caller is staff."
 # What only `sees_operations` reads.
@@ -164,10 +165,17 @@ class UpstreamDetail(UpstreamView, DetailView):
         row = upstreams.change(host, actor=self.viewer, **fields)
         return self.answer(self.row(row.host), HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
-    @operation("Remove a mirrored registry and everything stored from it (staff)", answers={204: None}, again="404.")
+    @operation(
+        "Remove a mirrored registry and everything stored from it (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="404.",
+    )
     def delete(self, request: Request, host: str) -> Response:  # noqa: ARG002
         """Its pinned keys and digests are forgotten. To keep them, send `{"enabled": false}` with PUT."""
         self.operated()
+        if self.is_dry_run():
+            return self.answer(consequences.of_removal(upstreams.upstream_for(self.viewer, host)))
         upstreams.remove(host, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 

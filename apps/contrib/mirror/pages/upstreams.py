@@ -1,13 +1,14 @@
 """/mirror: how to use this Larder for everything, and for staff the registries that it mirrors."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
@@ -17,13 +18,14 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
+from apps.contrib.mirror.asking import checking, connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.policy import consequences, held_back
 from apps.contrib.mirror.records import alarms, trust
 from apps.contrib.mirror.serving import catalogue
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.snippets import client_setup, mirror_snippets
@@ -183,9 +185,8 @@ def mirror(request: HttpRequest) -> HttpResponse:
         "upstreams": rows,
         "hosts": hosts,
         "snippets": snippets_for(hosts),
-        "own_host": client_setup.host(),
         "provider_count": catalogue.providers_for(viewer).count(),
-        "is_plain_http": client_setup.is_plain_http(),
+        **_own(),
     }
     if upstreams.sees_operations(viewer):
         facts = upstream_facts.facts_of(rows)
@@ -219,8 +220,29 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
         "may_change": _may_change(viewer),
         "shown_host": as_written(row.host),
         "now": timezone.now(),
+        "hint": checking.hint_of(row) if row.failure else "",
+        "first": _first_request(row, request.path) if row.is_enabled else None,
     }
+    if context["first"] is not None and context["first"].is_shown:
+        # Of all registries: a client has one block.
+        hosts = [one for one in upstreams.visible_to(viewer) if one.is_enabled]
+        context |= {"snippets": snippets_for(hosts), **_own()}
     return render(request, "portal/upstream/upstream.html", context)
+
+
+def _own() -> dict[str, Any]:
+    return {"own_host": client_setup.host(), "is_plain_http": client_setup.is_plain_http()}
+
+
+def _first_request(row: Upstream, page: str) -> FirstUse:
+    """Wait for the answer of the registry, then for the first provider that a client asks for."""
+    first = row.providers.order_by("created_at", "pk").first()
+    if first is not None:
+        link = f"{reverse('portal:mirror-providers')}?{urlencode({'host': row.host})}"
+        return FirstUse(page, "", f"The first request came: {first.address}", first.created_at, link)
+    if row.succeeded_at is None and row.failed_at is None:
+        return FirstUse(page, f"Asking {as_written(row.host)} for its services…")
+    return FirstUse(page, "Waiting for the first request of a client")
 
 
 @never_cache
@@ -241,6 +263,7 @@ def upstream_add(request: HttpRequest) -> HttpResponse:
                 messages.info(request, f"{host} is already mirrored. Change it here.")
                 return see_other("mirror-change", host)
             row = upstreams.change(host, actor=viewer, **form.wanted())
+            checking.request(row, actor=viewer)
             messages.success(request, f"{row.host} is added{'' if row.is_enabled else ', and off'}.")
             return see_other("mirror-upstream", row.host)
     return _form(request, form, known=known)
@@ -258,7 +281,7 @@ def upstream_change(request: HttpRequest, host: str) -> HttpResponse:
     if form.is_valid():
         reauthentication.require(request, f"Change the mirror of {row.host}")
         with refusals_on(form, None):
-            upstreams.change(row.host, actor=viewer, **form.wanted())
+            checking.request(upstreams.change(row.host, actor=viewer, **form.wanted()), actor=viewer)
             messages.success(request, f"{row.host} is saved.")
             return see_other("mirror-upstream", row.host)
     return _form(request, form, row=row)
