@@ -45,6 +45,21 @@ class MenuEntry:
     offer: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class VersionTab:
+    """A tab on the pages of a version, of modules and of providers: `<address>/<version>/<page>`.
+
+    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version. `count` is
+    asked with what is opened: a number hides the tab at 0, None shows it without one.
+    """
+
+    page: str
+    label: str
+    template: str
+    contents: Name
+    count: Name = ""
+
+
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
 # the people and namespaces that they belong to. Its jobs go to the workers that may go out.
 ALWAYS = {
@@ -65,6 +80,7 @@ class Room(AppConfig):
     staff_menu: tuple[MenuEntry, ...] = ()
     # The pages of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
+    version_tabs: tuple[VersionTab, ...] = ()
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
