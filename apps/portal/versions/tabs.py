@@ -64,5 +64,9 @@ def shown(kind: Kind, address: Address, version: str, counts: Mapping[str, int |
     ]
 
 
+def of_room(page: str) -> VersionTab | None:
+    return next((tab for _, tab in of_rooms() if tab.page == page), None)
+
+
 def counts_of_rooms(opened: Any) -> dict[str, int | None]:
     return {tab.page: room.resolved(tab.count)(opened) if tab.count else None for room, tab in of_rooms()}
