@@ -34,7 +34,7 @@ class MenuEntry:
     """A link of a menu. `route` is the name of a URL, which takes the namespace in the menu of one.
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
-    about publishing say of it.
+    that lead to it say of it. `words`: other words by which people look for it in the palette.
     """
 
     label: str
@@ -43,6 +43,7 @@ class MenuEntry:
     key: str = ""
     permission: str = ""
     offer: str = ""
+    words: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ class Room(AppConfig):
     api_urls: tuple[str, ...] = ()
     portal_urls: tuple[str, ...] = ()
     staff_menu: tuple[MenuEntry, ...] = ()
+    # Pages for everyone who installs: the documentation and the list of providers lead to them.
+    reader_menu: tuple[MenuEntry, ...] = ()
     # The pages of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
     version_tabs: tuple[VersionTab, ...] = ()

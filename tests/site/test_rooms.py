@@ -34,6 +34,7 @@ OTHERS = {
     "api_urls",
     "portal_urls",
     "staff_menu",
+    "reader_menu",
     "namespace_menu",
     "periodic_tasks",
     "queues",

@@ -17,7 +17,31 @@ class Mirror(Room):
         "mirror-not-found": "not-found",
         "mirror-trust": "mirror#trust",
     }
-    staff_menu = (MenuEntry("Mirror", "portal:mirror", "layers", permission="upstream.view_upstream"),)
+    staff_menu = (
+        MenuEntry(
+            "Mirror",
+            "portal:mirror",
+            "layers",
+            permission="upstream.view_upstream",
+            words="other registries upstream policy rules alarms sync",
+        ),
+    )
+    reader_menu = (
+        MenuEntry(
+            "Mirror",
+            "portal:mirror",
+            "layers",
+            offer="Get public providers through this registry: verified, and not too new.",
+            words="other registries network provider_installation terraformrc",
+        ),
+        MenuEntry(
+            "Lock file",
+            "portal:lock",
+            "lock",
+            offer="Add the checksums of all platforms to a .terraform.lock.hcl file.",
+            words="terraform lock hcl checksums hashes platforms complete",
+        ),
+    )
 
     periodic_tasks = {
         "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},

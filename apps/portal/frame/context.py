@@ -16,10 +16,12 @@ from django.views.decorators.http import require_POST
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
+from apps.portal.frame import menu
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.reading import Waiting
+from apps.room import MenuEntry
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,24 @@ class Frame:
     @property
     def waiting_count(self) -> int:
         return self.held_count + self.approval_count
+
+    @property
+    def main_menu(self) -> list[tuple[MenuEntry, bool]]:
+        """Each entry, and whether the page belongs to it."""
+        match = self.request.resolver_match
+        here = match.view_name if match else ""
+        return [(entry, here in (entry.route, *entry.key.split())) for entry in menu.main(self.viewer)]
+
+    @property
+    def own_menu(self) -> list[tuple[MenuEntry, int]]:
+        """Each entry with the number of releases that need the viewer there; approvals only while there are some."""
+        counts = {menu.RELEASES: self.held_count, menu.APPROVALS: self.approval_count}
+        shown = [entry for entry in menu.YOU if entry is not menu.APPROVALS or self.approval_count]
+        return [(entry, counts.get(entry, 0)) for entry in shown]
+
+    @cached_property
+    def operate_menu(self) -> list[MenuEntry]:
+        return menu.operate(self.viewer)
 
     @property
     def sign_in_url(self) -> str:

@@ -19,6 +19,7 @@ __all__ = ["fresh_cache"]
 
 pytestmark = pytest.mark.django_db
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n', "README.md": "# Old\n"})
+APPROVALS = 'data-count="portal:approvals"'
 AFTER = module_zip({"main.tf": 'variable "name" {}\n', "README.md": "# <script>alert(1)</script>\n"})
 
 
@@ -102,14 +103,14 @@ def test_the_list_and_the_badge_are_for_those_who_can_decide(
     assert f"/releases/{waiting.public_id}" in pages.markup_of(browser.get("/approvals"))
     theirs = pages.markup_of(browser_of(alice).get("/approvals"))
     assert "Nothing awaits your approval" in theirs
-    assert "data-approval-count" not in theirs
+    assert APPROVALS not in theirs
     assert "Awaiting approval" in pages.markup_of(browser_of(alice).get("/releases"))
 
     for number in range(4, 8):
         published(version=f"1.{number}.0", data=AFTER)
     with django_assert_max_num_queries(26):
         page = pages.markup_of(browser.get("/approvals"))
-    assert "data-approval-count" in page
+    assert APPROVALS in page
     assert page.count("rows__version") == 5
 
 
