@@ -68,9 +68,8 @@ class ModulePages(VersionPages):
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)
 
-    def publish_command(self, parent: Module) -> str:
-        number = parent.versions.published().newest_first().values_list("release__version", flat=True).first()
-        return module_snippets.publish_command(parent.address, number) if number else ""
+    def publish_command(self, address: ModuleAddress, highest: str) -> str:
+        return module_snippets.publish_command(address, highest)
 
 
 MODULES = ModulePages()

@@ -70,14 +70,13 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     viewer = session_viewer(request)
     number, days = request.GET.get("version", ""), days_in(request)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
-    address = parent.address
     if number:
         release: Release | None = pages.version_of(viewer, parent, number).release
     else:
         release = None
         require_published(parent)
     counts, team_counts = counts_of(parent, release)
-    context = usage_frame(pages, viewer, parent, role, "downloads", number)
+    context = usage_frame(pages, viewer, parent, role, part="downloads", number=number)
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
     context |= {"only": release, "by_version": [] if release else figures.by_version(counts, days)}
     context["clients"] = figures.by_client(counts, days)
@@ -115,7 +114,7 @@ def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -
     all_counts, all_teams = counts_of(parent, None)
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
     found = users.outdated_among(users.of(viewer, address), offered)
-    context = usage_frame(pages, viewer, parent, role, "outdated") | {"periods": PERIODS, "period": len(days)}
+    context = usage_frame(pages, viewer, parent, role, part="outdated") | {"periods": PERIODS, "period": len(days)}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=OUTDATED_PAGE)
     reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)

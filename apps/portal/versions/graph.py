@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -54,7 +53,7 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     if isinstance(address, ModuleAddress):  # a provider uses none
         uses, requirements = graph.dependencies_of(viewer, address)
         uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    context = usage_frame(pages, viewer, parent, role, "graph")
+    context = usage_frame(pages, viewer, parent, role, part="graph")
     context |= {"steps": graph.MAX_STEPS, "used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
     context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}

@@ -99,7 +99,7 @@ class VersionPages(ABC):
         """More context for the list of versions."""
         return {}
 
-    def publish_command(self, parent: Any) -> str:  # noqa: ARG002
+    def publish_command(self, address: Any, highest: str) -> str:  # noqa: ARG002
         """One command that publishes the version after the highest one; empty if one is not enough."""
         return ""
 

@@ -43,7 +43,7 @@ def version_usage(request: HttpRequest, *, pages: VersionPages, **names: str) ->
     require_published(parent)
     counts, team_counts = counts_of(parent, None)
     days = figures.last_days(timezone.now().date(), PERIODS[0])
-    context = usage_frame(pages, viewer, parent, role, "users") | {"totals": figures.totals(counts, days[-1])}
+    context = usage_frame(pages, viewer, parent, role, part="users") | {"totals": figures.totals(counts, days[-1])}
     context["page"] = page = page_of(users.of(viewer, address), request, size=PAGE)
     context["callers"] = _callers(
         list(page.object_list), users.offered(pages.kind, parent.namespace_id, address.path_name)

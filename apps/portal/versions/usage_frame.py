@@ -1,4 +1,4 @@
-"""The frame of the tab Usage, whose parts are pages of their own: overview, downloads, dependency graph, old versions."""
+"""The frame of the tab Usage. Its parts are pages of their own: overview, downloads, dependency graph, old versions."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ _PARTS = {"users": "Overview", "downloads": "Downloads", "graph": "Dependency gr
 
 
 def usage_frame(
-    pages: VersionPages, viewer: Viewer, parent: Any, role: Role, part: str, number: str = ""
+    pages: VersionPages, viewer: Viewer, parent: Any, role: Role, *, part: str, number: str = ""
 ) -> dict[str, Any]:
     """Old versions are a part for owners, and where there are some."""
     is_owner = viewer.is_identified and role.covers(Role.OWNER)
