@@ -5,7 +5,7 @@ from apps.portal import api_docs, help_pages, home, publish_script
 from apps.portal.frame import branding, context, reauthentication
 from apps.portal.help import pages as manual
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
+from apps.portal.namespaces import access, cleanup, connections, keys, members, publishing, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -13,6 +13,7 @@ from apps.portal.people import (
     cli_login,
     invitations,
     mail,
+    person,
     second_factor,
     service_accounts,
     sign_on,
@@ -57,6 +58,7 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *access.urlpatterns,
     *members.urlpatterns,
+    *publishing.urlpatterns,
     *connections.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,
@@ -65,6 +67,7 @@ urlpatterns = [
     *trusted_publishers.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
+    *person.urlpatterns,
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
     *room.urls("portal_urls"),
