@@ -34,7 +34,8 @@ class MenuEntry:
     """A link of a menu. `route` is the name of a URL, which takes the namespace in the menu of one.
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
-    that lead to it say of it. `words`: other words by which people look for it in the palette.
+    that lead to it say of it. `words`: other words by which people look for it in the palette. `tab`: in which tab of a
+    namespace it is a section.
     """
 
     label: str
@@ -44,6 +45,22 @@ class MenuEntry:
     permission: str = ""
     offer: str = ""
     words: str = ""
+    tab: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTab:
+    """A tab on the pages of a version, of modules and of providers: `<address>/<version>/<page>`.
+
+    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version. `count`
+    is asked with what is opened: a number hides the tab at 0, None shows it without one.
+    """
+
+    page: str
+    label: str
+    template: str
+    contents: Name
+    count: Name = ""
 
 
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
@@ -66,8 +83,9 @@ class Room(AppConfig):
     staff_menu: tuple[MenuEntry, ...] = ()
     # Pages for everyone who installs: the documentation and the list of providers lead to them.
     reader_menu: tuple[MenuEntry, ...] = ()
-    # The pages of a namespace for its owners and publishers.
+    # Sections of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
+    version_tabs: tuple[VersionTab, ...] = ()
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}

@@ -284,7 +284,7 @@ def transfer(
     who = _grantee_filter(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
-        raise Conflict("The owner to replace is no longer an owner.", hint="Check the members page, and start again.")
+        raise Conflict("The owner to replace is no longer an owner.", hint="See the tab People, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
     given = _give(namespace, who, Role.OWNER, actor)

@@ -6,7 +6,7 @@ from apps.portal.frame import branding, context, reauthentication
 from apps.portal.help import api, how_to
 from apps.portal.help import pages as docs
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
+from apps.portal.namespaces import access, cleanup, connections, keys, members, publishing, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -14,6 +14,7 @@ from apps.portal.people import (
     cli_login,
     invitations,
     mail,
+    person,
     second_factor,
     service_accounts,
     sign_on,
@@ -58,6 +59,7 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *access.urlpatterns,
     *members.urlpatterns,
+    *publishing.urlpatterns,
     *connections.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,
@@ -66,6 +68,7 @@ urlpatterns = [
     *trusted_publishers.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
+    *person.urlpatterns,
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
     *room.urls("portal_urls"),

@@ -17,6 +17,7 @@ from django.urls import reverse
 from apps.accounts.access import connections
 from apps.accounts.models import Grant, Role
 from apps.jobs import queues
+from apps.portal.frame import namespace_tabs
 from apps.room import Room, by_key, rooms
 from registry_site.rooms import INSTALLED_ROOMS, installed, left_out
 from tests.builders.connecting import connect_all
@@ -36,6 +37,7 @@ OTHERS = {
     "staff_menu",
     "reader_menu",
     "namespace_menu",
+    "version_tabs",
     "periodic_tasks",
     "queues",
     "help_topics",
@@ -62,8 +64,11 @@ call_command("check")
 call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 for path in ("/", "/api/v1/search", reverse("portal:publish")):
     resolve(path)
-tabs = get_template("portal/namespaces/tabs.html").render({"namespace": {"name": "acme"}, "may_manage": True})
-assert "Settings" in tabs, tabs
+from apps.portal.frame import namespace_tabs
+assert [tab.label for tab in namespace_tabs.tabs()][-1] == "Settings"
+for tab in namespace_tabs.tabs():
+    for section in tab.sections:
+        reverse(section.route, args=["acme"])
 for gone in sys.argv[1:]:
     for arguments in ([], ["acme"]):
         try:
@@ -101,6 +106,12 @@ def test_every_name_at_a_door_leads_to_something():
             assert room.get_model(model)
             assert callable(room.resolved(rows))
             assert query.startswith("?")
+        for entry in room.namespace_menu:
+            assert entry.tab in {tab.key for tab in namespace_tabs.tabs()}
+        for tab in room.version_tabs:
+            assert room.resolved(tab.contents)
+            assert not tab.count or room.resolved(tab.count)
+            get_template(tab.template)
         for model in room.admin_lists[1]:
             assert room.get_model(model)
         for name, (_, snippet) in room.how_to.items():

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import connections, contacts, epoch
@@ -30,15 +30,26 @@ def user_named(name: str) -> User:
 
 def known_to(viewer: Viewer) -> list[str]:
     """Names of active people who share a namespace or a team with the viewer, for forms to suggest."""
+    people = _near(viewer).order_by("username").values_list("username", flat=True)
+    return list(people.distinct()[:MOST_SUGGESTED])
+
+
+def shown_to(viewer: Viewer) -> QuerySet[User]:
+    """Return the active people whom the viewer may look up: `known_to` them, themselves, and all for staff."""
+    if viewer.user is not None and viewer.user.is_staff:
+        return User.objects.filter(is_active=True, is_service=False)
+    return User.objects.filter(Q(pk__in=_near(viewer).values("pk")) | Q(pk=viewer.user_id))
+
+
+def _near(viewer: Viewer) -> QuerySet[User]:
     if viewer.user is None:
-        return []
+        return User.objects.none()
     teams = Membership.objects.filter(user=viewer.user).values("team")
     spaces = grants_of(viewer.user).values("namespace")
     beside = Grant.objects.filter(namespace__in=spaces)
     near = Q(memberships__team__in=teams) | Q(pk__in=beside.filter(user__isnull=False).values("user"))
     near |= Q(memberships__team__in=beside.filter(team__isnull=False).values("team"))
-    people = User.objects.filter(near, is_active=True, is_service=False).exclude(pk=viewer.user.pk)
-    return list(people.order_by("username").values_list("username", flat=True).distinct()[:MOST_SUGGESTED])
+    return User.objects.filter(near, is_active=True, is_service=False).exclude(pk=viewer.user.pk)
 
 
 def account_named(name: str) -> User:

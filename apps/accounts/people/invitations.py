@@ -105,6 +105,12 @@ def inviting(viewer: Viewer) -> NamespaceQuerySet:
     return owned
 
 
+def open_into(namespace: Namespace) -> QuerySet[Invitation]:
+    """Return those that still give a role in the namespace, the newest first: its owners see them."""
+    rows = Invitation.objects.filter(namespace=namespace, used_at=None, revoked_at=None, expires_at__gt=timezone.now())
+    return rows.select_related("created_by").order_by("-created_at", "-pk")
+
+
 def managed(viewer: Viewer) -> QuerySet[Invitation]:
     """Return the invitations that the viewer sees and may revoke, the newest first. Raises as `inviting`."""
     owned = inviting(viewer)

@@ -15,7 +15,10 @@ class Git(Room):
         MenuEntry(
             "Git repositories",
             "portal:git-repositories",
+            icon="tag",
             key="git",
+            tab="publishing",
+            words="connect repositories tags github gitlab",
             offer="connect a Git repository: each tag becomes a version",
         ),
     )

@@ -22,6 +22,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
 from apps.portal.frame.forms import PlainField, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.reauthentication import person_of
 
 PAGE_SIZE = 50
@@ -63,13 +64,14 @@ def own_activity(request: HttpRequest) -> HttpResponseBase:
 def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     events = reading.of_namespace(row.canonical, since=row.created_at)
-    return _answer(request, events, FilterForm(request.GET, ("namespace:",)), {"namespace": row})
+    return _answer(request, events, FilterForm(request.GET, ("namespace:",)), frame_of(row, Role.OWNER, "activity"))
 
 
 def _answer(
     request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
 ) -> HttpResponseBase:
     """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
+    template = f"portal/activity/{'section' if 'namespace' in context else 'page'}.html"
     context |= {
         "form": form,
         "events": [],
@@ -79,7 +81,7 @@ def _answer(
         events = reading.Filter.from_query(request.GET).of(events)
     except Invalid as refused:
         context["refusal"] = sentence(refused)
-        return render(request, "portal/activity/page.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
         throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
         name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form_of_file}"
@@ -89,7 +91,7 @@ def _answer(
         )
     rows, context["before"] = reading.page(events, cursor=request.GET.get("before", ""), size=PAGE_SIZE)
     context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows]
-    return render(request, "portal/activity/page.html", context)
+    return render(request, template, context)
 
 
 def words_of(kind: Kind) -> str:

@@ -53,8 +53,7 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
         raise NotFound(f"There is no {pages.kind} {address.path_name} in {address.namespace}.")
     show = request.GET.get("show", "all")
     show = show if show in SHOWS else "all"
-    latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
-    context: dict[str, Any] = {"parent": parent, "address": address, "show": show, "latest": latest or ""}
+    context: dict[str, Any] = {"show": show}
     context["shows"] = [(one, label, counts[one.replace("-", "_")]) for one, (label, _) in SHOWS.items()]
     # Highest first, with the fields of a row only: an inspection alone can be large.
     fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
@@ -64,11 +63,15 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     context["page"] = page_of(
         described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
     )
-    context["role"] = role if viewer.is_identified else None
     context["badges"] = badges_markdown(address) if parent.namespace.visibility == Visibility.PUBLIC else ""
-    if publishing := pages.publishing(address, context["role"]):
-        context |= {**publishing, "publish_command": pages.publish_command(parent)}
-    return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
+    frame = pages.frame_of_all(viewer, parent, role, "versions")
+    default: Release | None = frame.get("release")
+    if default is not None:
+        is_listed = default.lifecycle != Lifecycle.YANKED and not default.is_held_back
+        context["listed"] = default.version if is_listed else ""
+        if "publish_url" in frame:
+            context["publish_command"] = pages.publish_command(parent.address, frame["highest"])
+    return render(request, f"portal/{pages.kind}/versions.html", {**frame, **context, **pages.beside_versions(parent)})
 
 
 TITLES = {

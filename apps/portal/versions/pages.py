@@ -28,6 +28,7 @@ from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.versions import tabs
 from apps.portal.versions.effects import tombstone_of
 from apps.portal.versions.switcher import Switcher, UrlOf
 from apps.releases.catalogue.comparing import Comparison
@@ -36,13 +37,6 @@ from apps.releases.lifecycle import tombstones
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
 from apps.snippets import client_setup, module_snippets
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    page: str
-    label: str
-    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ class VersionPages(ABC):
 
     @abstractmethod
     def details_of(self, shown: Any) -> dict[str, Any]:
-        """`lead` and `tabs` of the frame, and the kind's own context."""
+        """`lead` of the frame, `counts` of the kind's own tabs (`tabs.shown`), and its own context."""
 
     @abstractmethod
     def compare(self, viewer: Viewer, address: Any, numbers: str) -> Comparison:
@@ -101,7 +95,7 @@ class VersionPages(ABC):
         """More context for the list of versions."""
         return {}
 
-    def publish_command(self, parent: Any) -> str:  # noqa: ARG002
+    def publish_command(self, address: Any, highest: str) -> str:  # noqa: ARG002
         """One command that publishes the version after the highest one; empty if one is not enough."""
         return ""
 
@@ -116,7 +110,7 @@ class VersionPages(ABC):
         parent = getattr(shown, self.kind)
         address = parent.address
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
-        context["namespace"] = parent.namespace
+        context |= {"namespace": parent.namespace, "kind": self.kind}
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
         files = self.files_of(shown) if role == Role.OWNER else []
         context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
@@ -133,8 +127,22 @@ class VersionPages(ABC):
         if role is not None and role.covers(Role.OWNER):
             context |= owner_links(release, address)
         details = self.details_of(shown)
-        details["tabs"] = [one for one in details["tabs"] if one.count != 0 or one.page == tab]
+        counts = {"origin": None, "versions": context["version_count"], "users": None, **tabs.counts_of_rooms(opened)}
+        context["tabs"] = tabs.shown(self.kind, address, release.version, counts | details.pop("counts"), tab)
         return context | details
+
+    def frame_of_all(self, viewer: Viewer, parent: Any, role: Role, tab: str, number: str = "") -> dict[str, Any]:
+        """The frame around a page about all versions: that of version `number`, by default of the default one.
+
+        Only the address and one tab where no version can be read.
+        """
+        shown = self.version_of(viewer, parent, number) if number else self.default_of(viewer, parent)
+        known, address = role if viewer.is_identified else None, parent.address
+        if shown is not None:
+            return self.frame(Opened(viewer, known, shown), tab, lambda other: url_of(address, "version", other))
+        context = {"address": address, "parent": parent, "namespace": parent.namespace, "role": known, "tab": tab}
+        context |= {"kind": self.kind, "lead": parent.description, **self.publishing(address, known)}
+        return {**context, "tabs": tabs.shown(self.kind, address, "", {"versions": None}, tab)}
 
     def publishing(self, address: Address, role: Role | None) -> dict[str, str]:
         """The page on which the next version is published, for those who may."""
@@ -207,6 +215,8 @@ def version_tab(
 def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, contents: Contents) -> HttpResponse:
     context = pages.frame(opened, tab)
     contents(request, opened, context)
+    if of_room := tabs.of_room(tab):
+        return render(request, "portal/version/room_tab.html", {**context, "of_room": of_room})
     return render(request, f"portal/{pages.kind}/{tab}.html", context)
 
 

@@ -115,19 +115,19 @@ def test_the_list_and_the_badge_are_for_those_who_can_decide(
 
 
 def test_owners_switch_it_on_and_are_asked_who_they_are_before_they_switch_it_off(acme, dora, browser_of):
-    sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "0"}
+    sent = {"breaking_changes": "warn", "cooldown_hours": "0"}
     browser = browser_of(dora, confirmed=False)
     on = sent | {"requires_approval": "on", "approval_needs_second_factor": "on", "approval_needs_two_people": "on"}
-    assert browser.post("/namespaces/acme/change", on).status_code == 303
+    assert browser.post("/namespaces/acme/rules", on).status_code == 303
     acme.refresh_from_db()
     assert (acme.requires_approval, acme.approval_needs_second_factor, acme.approval_needs_two_people) == (True,) * 3
 
-    asked = browser.post("/namespaces/acme/change", sent)
+    asked = browser.post("/namespaces/acme/rules", sent)
 
     assert asked.status_code == 302
     acme.refresh_from_db()
     assert acme.requires_approval
-    assert browser_of(dora).post("/namespaces/acme/change", sent).status_code == 303
+    assert browser_of(dora).post("/namespaces/acme/rules", sent).status_code == 303
     acme.refresh_from_db()
     assert not acme.requires_approval
 

@@ -17,9 +17,11 @@ FORM = {"provider": "new", "namespace": "acme", "type": "dns", "version": "1.2.0
 
 
 def test_forms_and_lists_lead_to_it(browser, acme):
-    for page in ("/publish", "/providers", "/namespaces/acme"):
+    for page in ("/publish", "/providers"):
         assert f'href="{WHERE}' in browser.get(page).text, page
     assert 'href="/publish"' in browser.get(WHERE).text
+    assert 'href="/publish?namespace=acme"' in browser.get("/namespaces/acme").text
+    assert f'href="{WHERE}?namespace=acme"' in browser.get("/publish?namespace=acme").text
 
 
 def test_it_opens_a_draft_and_leads_to_its_page(browser):

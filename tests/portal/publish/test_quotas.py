@@ -57,7 +57,8 @@ def test_it_costs_the_same_at_any_number(bob, browser_of, published, django_asse
     browser = browser_of(bob)
 
     def ask():
-        with django_assert_num_queries(10):  # session, person, gate, usage (four times), largest, counts, badge
+        # session, person, gate, whether there are keys, usage (four times), largest, counts, badge
+        with django_assert_num_queries(11):
             browser.get(USAGE)
 
     published("acme/vpc/aws", "1.0.0")
