@@ -48,7 +48,7 @@ class ProviderVersionAdmin(VersionAdmin):
         "is_prerelease",
         VerifiedFilter,
     )
-    list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
+    list_select_related = ("provider__namespace", "key", *VersionAdmin.list_select_related)
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
         "signature."

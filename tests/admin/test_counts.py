@@ -18,7 +18,7 @@ from tests.admin import rows
 from tests.admin.lists import list_of
 
 COUNTS = re.compile(r"\s*SELECT (?:\(SELECT )?COUNT\(", re.IGNORECASE)
-DATES = re.compile(r'<nav class="toplinks">(.*?)</nav>', re.DOTALL)
+DATES = re.compile(r'<nav class="toplinks[^>]*>(.*?)</nav>', re.DOTALL)
 BOUND = re.compile(rf"LIMIT (?:{counting.MAX_COUNTED_ROWS + 1}|{listing.MAX_SORTED_ROWS + 1})\b")
 
 

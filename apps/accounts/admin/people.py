@@ -232,6 +232,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
         in_namespace(),
+        one_of("state", "state", {"open": ("Open", lambda rows: rows.filter(invitations.is_open(timezone.now())))}),
         is_set("used", "used", "used_at"),
         is_set("revoked", "revoked", "revoked_at"),
     )

@@ -76,6 +76,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             revoke_with_creations,
             button="Revoke, and end what it created",
             offered=lambda token: bool(creations.creations_of(token)),
+            is_costly=True,
         ),
     }
     csv_columns = (

@@ -42,12 +42,12 @@ def test_the_filter_narrows_the_list(operator_client, blobs, problem, names):
 def test_list_and_page_wear_the_badge_of_a_problem_and_else_none(operator_client, blobs):
     page = operator_client.get(LIST).text
     for name in ("missing", "damaged"):
-        badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
+        badge = f'<span class="badge badge--bad">{name}</span>'
         blob = Blob.objects.get(digest=digest_of(name))
         assert page.count(badge) == 1
         assert badge in operator_client.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
-    assert page.count('<td class="field-problem_badge">-</td>') == 2
-    assert page.count('class="larder-badge larder-badge-ready"') == 4
+    assert page.count('class="field-problem_badge">-</td>') == 2
+    assert page.count('<span class="badge">ready</span>') == 4
 
 
 def test_the_dashboard_rings_and_leads_there(operator_client, blobs):
