@@ -94,11 +94,10 @@ def _about_key(key: SigningKey) -> str:
 
 
 def _of_rooms() -> tuple[Need, ...]:
-    """Return what the installed rooms alarm about; the label of their tile says why."""
     return tuple(
-        Need(label, one.get_model(model), one.resolved(rows), query, lambda _row, label=label: label)  # type: ignore[misc]  # bound now
+        Need(title, one.get_model(model), one.resolved(rows), query, one.resolved(text))
         for one in rooms()
-        for label, (model, rows, query) in one.alarm_tiles.items()
+        for title, (model, rows, query, text) in one.alarm_tiles.items()
     )
 
 
@@ -166,7 +165,7 @@ NEEDS: tuple[Need, ...] = (
 def lines(request: HttpRequest) -> list[Line]:
     """Return all that the viewer may see, in order. One query counts, and each kind that there is has its own."""
     seen = [need for need in NEEDS if _may_view(request, need.model)]
-    counts = bounded_counts(*(need.rows() for need in seen)) if seen else []
+    counts = bounded_counts(*(need.rows() for need in seen))
     found = [line for need, count in zip(seen, counts, strict=True) if count for line in _of_kind(request, need, count)]
     return sorted([*_states(request), *found, *_setup(request)], key=lambda line: line.tone)  # stable: bad, then warn
 

@@ -90,7 +90,7 @@ class LarderAdminSite(AdminSite):
             if not is_export and match is not None and match.url_name not in _UNCONFIRMED:
                 lasting = tuple(f"{reverse('admin:index')}{app}/" for app in _LASTING)
                 is_fresh = not request.path.startswith(lasting)
-                reauthentication.require(request, "Save the change in the admin", fresh=is_fresh)
+                reauthentication.require(request, "Save the change in Operate", fresh=is_fresh)
             return view(request, *args, **kwargs)
 
         return super().admin_view(confirmed, cacheable)
@@ -179,10 +179,9 @@ class LarderAdminSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         context = self.each_context(request)
-        overview: dict[str, Any] = {"needs": needs.lines(request), "groups": [], "trends": [], "subtitle": "Overview"}
-        for title, tiles in TILES:
-            cells = shown([tile for tile in tiles if self._may_view(request, tile.model)])
-            overview["groups"] += [(title, cells)] if cells else []
+        overview: dict[str, Any] = {"needs": needs.lines(request)}
+        tiles = {title: [tile for tile in some if self._may_view(request, tile.model)] for title, some in TILES.items()}
+        overview["groups"] = shown(tiles)
         charts = ((DownloadCount, trends.downloads), (Blob, trends.storage), (Job, trends.queues))
         overview["trends"] = [chart() for model, chart in charts if self._may_view(request, model)]
         if self._may_view(request, AuditEvent):

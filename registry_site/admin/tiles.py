@@ -1,6 +1,6 @@
 """Tiles of the overview: counts, each with a link to the list behind it. What is zero has none."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,14 +30,17 @@ class Tile:
     query: str = ""
 
 
-def shown(tiles: Sequence[Tile]) -> list[dict[str, Any]]:
-    """Return those that are not zero. All counts are one query; "10,000+" is beyond its limit."""
-    counts = bounded_counts(*(tile.rows() for tile in tiles)) if tiles else []
-    return [
-        {"label": tile.label, "count": str(count), "url": _list_of(tile.model) + tile.query}
-        for tile, count in zip(tiles, counts, strict=True)
-        if count
-    ]
+def shown(groups: Mapping[str, Sequence[Tile]]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return those that are not zero, by group. All counts are one query; "10,000+" is beyond its limit."""
+    counts, found = iter(bounded_counts(*(tile.rows() for tiles in groups.values() for tile in tiles))), []
+    for title, tiles in groups.items():
+        cells = [
+            {"label": tile.label, "count": str(count), "url": _list_of(tile.model) + tile.query}
+            for tile, count in zip(tiles, counts, strict=False)
+            if count
+        ]
+        found += [(title, cells)] if cells else []
+    return found
 
 
 def _list_of(model: type[Model]) -> str:
@@ -80,4 +83,4 @@ IN_THE_REGISTRY = (
     Tile("People", User, lambda: _accounts(is_service=False), "?is_active__exact=1&kind=person"),
     Tile("Service accounts", User, lambda: _accounts(is_service=True), "?is_active__exact=1&kind=service"),
 )
-TILES: tuple[tuple[str, tuple[Tile, ...]], ...] = (("Open work", OPEN_WORK), ("In the registry", IN_THE_REGISTRY))
+TILES = {"Open work": OPEN_WORK, "In the registry": IN_THE_REGISTRY}

@@ -72,7 +72,7 @@ def _actions(viewer: Viewer) -> Iterator[Action]:
         if gate.operates(viewer):
             yield to("Invitations", "portal:invitations", "mail", "invite people new user")
         if user.is_staff:
-            yield to("Admin", "admin:index", "wrench", "operate jobs")
+            yield to("Operate", "admin:index", "wrench", "admin jobs")
             if user.has_perm("releases.view_release"):
                 yield to("Storage in use", "admin:storage", "hash", "disk usage free space bytes")
     yield to("Modules", "portal:modules", "package", "browse list all")

@@ -22,7 +22,11 @@ from tests.signing.test_armor import armored, packet
 pytestmark = pytest.mark.matrix
 
 SUCCESS = (200, 201, 202, 204, 303)
-ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
+ROWS = {
+    "providers.providerversion": ProviderVersion.objects,
+    "releases.release": Release.objects.filter(kind="provider"),
+    "signing.signingkey": SigningKey.objects,
+}
 # Fields of requests whose text clients may be told.
 SAID = {"reason", "replacement", "notice", "description"}
 # What a terminal, or a document of one line each, would stumble over.

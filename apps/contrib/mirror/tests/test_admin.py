@@ -24,6 +24,7 @@ from apps.contrib.mirror.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
+from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests.shelf import FINGERPRINT, HOST, add_package, add_upstream, add_version
 from apps.jobs.models import Job
 from tests.admin.lists import ask, list_of, page_of, run
@@ -201,7 +202,7 @@ def test_the_overview_has_open_alarms_with_what_can_be_done(staff, upstream):
     alarm = alarm_about(upstream)
     [found] = [line for line in staff.get(reverse("admin:index")).context["needs"] if line.title == str(alarm)]
 
-    assert (found.tone, found.text) == ("bad", "Open mirror alarms")
+    assert (found.tone, found.text) == ("bad", alarms.about(alarm))
     for act in ("accept", "dismiss"):
         assert f'value="{act}:{alarm.pk}" formaction="{reverse("admin:upstream_alarm_changelist")}"' in found.acts
 
