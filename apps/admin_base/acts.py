@@ -1,6 +1,6 @@
 """Acts on rows: each is declared once, for the drop-down of a list, for its rows, and for the page of a row."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +40,10 @@ class Button:
     words: str
     act: str = ""
     url: str = ""
+
+
+def offered(row: Any, acts: Mapping[str, Act]) -> list[Button]:
+    return [Button(act.button, act=name) for name, act in acts.items() if act.offered(row)]
 
 
 def buttons(row: Any, found: Sequence[Button], *, url: str = "") -> SafeString:

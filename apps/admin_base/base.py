@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
 
-from apps.admin_base.acts import FROM_OVERVIEW, PARAMETER, Act, Button, buttons
+from apps.admin_base.acts import FROM_OVERVIEW, PARAMETER, Act, Button, buttons, offered
 from apps.admin_base.counting import BoundedPaginator
 from apps.admin_base.display import as_column, portal_link
 from apps.admin_base.listing import LarderChangeList, searched
@@ -114,13 +114,17 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = [as_column(self.model, name) for name in super().get_list_display(request)]
-        acts = {name: act for name, act in self._allowed(request).items() if act.button and not act.is_costly}
-        if not acts and not self.has_delete_permission(request):
+        acts = self._in_rows(request)
+        may_delete = IS_POPUP_VAR not in request.GET and self.has_delete_permission(request)
+        if not acts and not may_delete:
             return columns
 
         @admin.display(description="actions")
         def row_acts(row: M) -> SafeString:
-            return buttons(row, self._buttons(request, row, acts))
+            found = offered(row, acts)
+            if may_delete and self.has_delete_permission(request, row):
+                found.append(Button("Delete…", url=reverse(f"{self.name}_delete", args=[row.pk])))
+            return buttons(row, found)
 
         return [*columns, row_acts]
 
@@ -200,23 +204,19 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             return self._refused(request, refusal)
 
     def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
+        context["adminform"].form.label_suffix = ""
         if (row := more.get("obj")) is not None:
             acts = self._allowed(request).items()
             context["page_actions"] = [(name, act.button) for name, act in acts if act.button and act.offered(row)]
         return super().render_change_form(request, context, *rest, **more)
 
-    def _buttons(self, request: HttpRequest, row: M, acts: Mapping[str, Act]) -> list[Button]:
-        """Return those of a row in a list: of these acts, and the page that deletes it."""
-        found = [Button(act.button, act=name) for name, act in acts.items() if act.offered(row)]
-        if IS_POPUP_VAR not in request.GET and self.has_delete_permission(request, row):
-            found.append(Button("Delete…", url=reverse(f"{self.name}_delete", args=[row.pk])))
-        return found
+    def _in_rows(self, request: HttpRequest) -> dict[str, Act]:
+        return {name: act for name, act in self._allowed(request).items() if act.button and not act.is_costly}
 
     def buttons_of(self, request: HttpRequest, rows: Iterable[M]) -> list[SafeString]:
-        """Return the buttons of rows that another page shows: the list does what they ask, and shows itself."""
-        acts = {name: act for name, act in self._allowed(request).items() if act.button and not act.is_costly}
-        listed = reverse(f"{self.name}_changelist")
-        return [buttons(row, self._buttons(request, row, acts), url=listed) for row in rows]
+        """Return the buttons of rows that the overview shows: they send to the list."""
+        acts, listed = self._in_rows(request), reverse(f"{self.name}_changelist")
+        return [buttons(row, offered(row, acts), url=listed) for row in rows]
 
     @property
     def name(self) -> str:

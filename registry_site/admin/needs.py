@@ -61,6 +61,7 @@ class Need:
     rows: Callable[[], QuerySet[Any]]
     query: str
     text: Callable[[Any], str]
+    title: str = "{}"  # with the name of the row
     link: str = "Open"
     tone: Tone = "bad"
     named: Callable[[Sequence[Any]], Sequence[Any]] = lambda rows: rows
@@ -77,20 +78,20 @@ def _quarantined() -> QuerySet[Release]:
 
 def _about_quarantine(release: Release) -> str:
     by = f", by {release.quarantined_by}" if release.quarantined_by else ""
-    return f"In quarantine since {release.quarantined_at:%d %b %H:%M} UTC{by}: {release.quarantine_reason}"
+    return f"Since {release.quarantined_at:%d %b %H:%M} UTC{by}: {release.quarantine_reason}"
 
 
 def _about_failure(job: Job) -> str:
     error = job.error.strip().rpartition("\n")[2][:ERROR_SHOWN]
     times = f"{job.attempts} attempt{'' if job.attempts == 1 else 's'}"
-    return f"Failed after {times}{f': {error}' if error else ''}"
+    return f"After {times}{f': {error}' if error else ''}"
 
 
 def _about_key(key: SigningKey) -> str:
     assert key.expires_at is not None  # noqa: S101  # `keys.due` has asked
     if key.expires_at <= timezone.now():
-        return f"A key of {key.namespace}, expired {timesince(key.expires_at, depth=1)} ago"
-    return f"A key of {key.namespace}, expires in {timesince(timezone.now(), key.expires_at, depth=1)}"
+        return f"It expired {timesince(key.expires_at, depth=1)} ago. Providers signed with it warn or fail."
+    return f"In {timesince(timezone.now(), key.expires_at, depth=1)}. Its namespace is {key.namespace}."
 
 
 def _of_rooms() -> tuple[Need, ...]:
@@ -107,7 +108,8 @@ NEEDS: tuple[Need, ...] = (
         Blob,
         _problems,
         "?problem=any",
-        lambda blob: f"{blob.get_problem_display()}: {size(blob.size)}",
+        lambda blob: f"{size(blob.size)}, checked {timesince(blob.checked_at, depth=1)} ago" if blob.checked_at else "",
+        "{0} is {0.problem}",
     ),
     *_of_rooms(),
     Need(
@@ -116,6 +118,7 @@ NEEDS: tuple[Need, ...] = (
         _quarantined,
         f"?quarantined=1&state__exact={ReleaseState.PUBLISHED}",
         _about_quarantine,
+        "{} is in quarantine",
     ),
     Need(
         "failed jobs",
@@ -123,6 +126,7 @@ NEEDS: tuple[Need, ...] = (
         lambda: Job.objects.filter(state=JobState.FAILED),
         f"?state__exact={JobState.FAILED}",
         _about_failure,
+        "{} failed",
         named=targets.attach,
         repeat=("retry", "Retry all"),
     ),
@@ -131,7 +135,8 @@ NEEDS: tuple[Need, ...] = (
         Release,
         lambda: Release.objects.filter(state=ReleaseState.FAILED),
         f"?state__exact={ReleaseState.FAILED}",
-        lambda release: f"Failed, published by {release.created_by or 'a former user'}",
+        lambda release: f"Published by {release.created_by or 'a former user'}.",
+        "{} failed",
     ),
     Need(
         "keys expired or expiring",
@@ -139,6 +144,7 @@ NEEDS: tuple[Need, ...] = (
         lambda: keys.due().select_related("namespace"),
         "?expiry=due",
         _about_key,
+        "The key {} expires",
         tone="warn",
     ),
     Need(
@@ -146,7 +152,8 @@ NEEDS: tuple[Need, ...] = (
         Namespace,
         Namespace.objects.without_active_owner,
         "?leaderless=yes",
-        lambda _: "This namespace has no active owner",
+        lambda _: "Nobody can give roles there or answer for its releases.",
+        "Namespace {} has no active owner",
         "Add an owner",
         "warn",
     ),
@@ -155,7 +162,8 @@ NEEDS: tuple[Need, ...] = (
         Team,
         Team.objects.without_active_manager,
         "?leaderless=yes",
-        lambda _: "This team has no active manager",
+        lambda _: "Nobody decides who belongs to it.",
+        "Team {} has no active manager",
         "Add a manager",
         "warn",
     ),
@@ -177,7 +185,7 @@ def _of_kind(request: HttpRequest, need: Need, count: int) -> Iterator[Line]:
     drawn = listed.buttons_of(request, rows)
     for row, acts in zip(rows, drawn, strict=True):
         url = reverse(f"{listed.name}_change", args=[row.pk])
-        yield Line(need.tone, str(row), need.text(row), url, acts, "" if "<button" in acts else need.link)
+        yield Line(need.tone, need.title.format(row), need.text(row), url, acts, "" if "<button" in acts else need.link)
     if count > len(rows):
         act, words = need.repeat
         may_repeat = act in listed.get_actions(request)

@@ -110,9 +110,11 @@ class LarderAdminSite(AdminSite):
             pages.append(("Setup", reverse("admin:setup")))
         pages.append(("Data", reverse("admin:data")))
         # The overview is above all others, and Data stands for every list.
-        within = [url for _, url in pages[1:] if request.path.startswith(url)]
-        is_overview = request.path == pages[0][1]
-        current = pages[0][1] if is_overview else within[0] if within else pages[-1][1]
+        within = [url for _, url in pages[1:] if request.path.startswith(url)] or [pages[-1][1]]
+        resolved = request.resolver_match
+        if resolved is not None and resolved.url_name in ("index", "upload-release", "upload-provider"):
+            within = [request.path]
+        current = within[0]
         return [{"title": title, "url": url, "is_current": url == current} for title, url in pages]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:  # noqa: ARG002  # Django's

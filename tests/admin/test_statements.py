@@ -61,4 +61,4 @@ def test_a_statement_shows_what_it_says_and_is_found_by_its_address(published, s
     assert statement.digest[:12] in operator_client.get(list_of(Statement, q=f"sha256:{statement.digest[:20]}")).text
     assert statement.digest[:12] not in operator_client.get(list_of(Statement, q="pantry")).text
     assert operator_client.post(page_of(statement), {"digest": "ab" * 32}).status_code == 403
-    assert reverse("admin:signing_statementkey_changelist") in operator_client.get("/admin/").text
+    assert reverse("admin:signing_statementkey_changelist") in operator_client.get("/admin/data/").text

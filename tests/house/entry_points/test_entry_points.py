@@ -11,6 +11,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from apps.providers.models import ProviderVersion
+from apps.releases.models import Release
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.house import scenario

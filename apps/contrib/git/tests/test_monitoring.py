@@ -139,7 +139,8 @@ def test_each_trouble_of_publishing_from_git_has_its_alert(asked, repository, tm
 
 
 def test_operate_begins_with_a_repository_that_fails(browser_of, olga, repository):
-    GitRepository.objects.update(failed_at=timezone.now(), failing_since=timezone.now(), failure="The host key changed.")
+    now = timezone.now()
+    GitRepository.objects.update(failed_at=now, failing_since=now, failure="The host key changed.")
     [found] = [line for line in browser_of(olga).get("/admin/").context["needs"] if line.title == str(repository)]
 
     assert found.tone == "bad"
