@@ -226,6 +226,8 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         if request.method != "POST" or PARAMETER not in request.POST:
             return super().changelist_view(request, extra_context)
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
         name, _, key = request.POST[PARAMETER].partition(":")
         row = self.get_object(request, key)
         if row is None:

@@ -30,6 +30,7 @@ from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.admin import standing_badge, stored_now
 from apps.releases.admin_acts import first_of
 from apps.releases.admin_versions import (
+    RELEASE_AND_PEOPLE,
     NamedAdmin,
     PublisherFilter,
     QuarantineFilter,
@@ -90,7 +91,7 @@ class ModuleVersionAdmin(VersionAdmin):
         VerifiedFilter,
         OutdatedFilter,
     )
-    list_select_related = ("module__namespace", *VersionAdmin.list_select_related)
+    list_select_related = ("module__namespace", *RELEASE_AND_PEOPLE)
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
         ("title", "standing", "is_prerelease"),

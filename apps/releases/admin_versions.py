@@ -23,6 +23,8 @@ from apps.releases.lifecycle.verification import Outcome
 PublisherFilter = by_person("release__created_by__username", "publisher")
 QuarantineFilter = in_quarantine("release__quarantined_at")
 VERSIONS_SHOWN = 20
+# The acts of each row look at its lifecycle, and name who changed it.
+RELEASE_AND_PEOPLE = tuple(f"release__{name}" for name in ("namespace", "created_by", "lifecycle_by", "quarantined_by"))
 UNSOUND = [str(outcome) for outcome in Outcome if outcome is not Outcome.SOUND]
 VerifiedFilter = one_of(
     "stored bytes",
@@ -88,10 +90,7 @@ class VersionAdmin(ReadOnlyAdmin[Any]):
 
     date_hierarchy = "release__published_at"
     indexed_orders = ("release__published_at",)
-    # The acts of each row look at its lifecycle, and name who changed it.
-    list_select_related: Any = tuple(
-        f"release__{name}" for name in ("namespace", "created_by", "lifecycle_by", "quarantined_by")
-    )
+    list_select_related = RELEASE_AND_PEOPLE
     lifecycle: VersionActions[Any]
     acts = {
         "deprecate": reasoned("deprecate", permissions.DEPRECATE),

@@ -1,6 +1,6 @@
 """What needs an operator, for the overview: the worst first, each line with what can be done about it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal
@@ -64,7 +64,7 @@ class Need:
     title: str = "{}"  # with the name of the row
     link: str = "Open"
     tone: Tone = "bad"
-    named: Callable[[Sequence[Any]], Sequence[Any]] = lambda rows: rows
+    named: Callable[[Iterable[Any]], Iterable[Any]] = lambda rows: rows
     repeat: tuple[str, str] = ("", "")  # an act for all of them, and its words
 
 
@@ -181,7 +181,7 @@ def lines(request: HttpRequest) -> list[Line]:
 def _of_kind(request: HttpRequest, need: Need, count: int) -> Iterator[Line]:
     listed: LarderAdmin[Any] = admin.site.get_model_admin(need.model)  # type: ignore[assignment]  # ours have no other
     related = listed.list_select_related if isinstance(listed.list_select_related, tuple) else ()
-    rows = need.named(need.rows().select_related(*related).order_by(*listed.ordering)[:SHOWN])
+    rows = list(need.named(need.rows().select_related(*related).order_by(*listed.ordering)[:SHOWN]))
     drawn = listed.buttons_of(request, rows)
     for row, acts in zip(rows, drawn, strict=True):
         url = reverse(f"{listed.name}_change", args=[row.pk])
@@ -191,7 +191,7 @@ def _of_kind(request: HttpRequest, need: Need, count: int) -> Iterator[Line]:
         may_repeat = act in listed.get_actions(request)
         form = {"act": act, "words": f"{words} {count}", "key": rows[0].pk} if may_repeat else None
         url = reverse(f"{listed.name}_changelist") + need.query
-        yield Line(need.tone, f"{count} {need.plural}", f"The newest {SHOWN} are above.", url, "", "See all", form)
+        yield Line(need.tone, f"{count} {need.plural}", f"{SHOWN} of them are above.", url, "", "See all", form)
 
 
 # --- The service as a whole -------------------------------------------------------------------------------------------

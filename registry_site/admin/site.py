@@ -23,6 +23,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Grant, GroupMapping, Invitation, Namespace, Role, Team, User
 from apps.admin_base import export_csv
 from apps.artifacts.models import Collection, Manifest, Repository, Tag, UploadSession
+from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.reading import name_subjects, with_actors
 from apps.blobs.care import runs
@@ -187,8 +188,8 @@ class LarderAdminSite(AdminSite):
         charts = ((DownloadCount, trends.downloads), (Blob, trends.storage), (Job, trends.queues))
         overview["trends"] = [chart() for model, chart in charts if self._may_view(request, model)]
         if self._may_view(request, AuditEvent):
-            events = with_actors(AuditEvent.objects.newest_first())[:EVENTS_SHOWN]
-            overview["events"] = name_subjects(events)
+            changes = AuditEvent.objects.exclude(kind__in=[Kind.USER_SIGNED_IN, Kind.USER_SIGN_IN_FAILED])
+            overview["events"] = name_subjects(with_actors(changes.newest_first())[:EVENTS_SHOWN])
         overview["backup"] = Run.objects.filter(what=runs.What.BACKUP).values_list("good_at", flat=True).first()
         return super().index(request, context | overview | (extra_context or {}))
 

@@ -88,8 +88,10 @@ def list_rows(changelist: Any) -> dict[str, Any]:
     """
     found: dict[str, Any] = admin_list.result_list(changelist)
     headers = found["result_headers"] = list(found["result_headers"])
-    labels = [format_html('<td data-label="{}"', capfirst(one["text"])) for one in headers]
-    labels = ["<td" if "<input" in one["text"] else label for one, label in zip(headers, labels, strict=True)]
+    labels = [
+        "<td" if "<input" in one["text"] else str(format_html('<td data-label="{}"', capfirst(one["text"])))
+        for one in headers
+    ]
     # Django's cells are HTML that it has escaped.
     rows = [
         admin_list.ResultList(row.form, [mark_safe("".join(map(_labelled, row, labels)))])  # noqa: S308

@@ -9,12 +9,13 @@ from django.utils import timezone
 
 from apps.accounts.models import Grant, Membership, Namespace, Team, User
 from apps.audit.models import AuditEvent
+from apps.blobs import store
 from apps.blobs.models import Blob
 from apps.jobs import heartbeats
 from apps.jobs.models import Job
 from apps.releases.models import DownloadCount, Release
 from apps.signing.models import SigningKey
-from registry_site.admin import needs, setup, trends
+from registry_site.admin import setup, trends
 from registry_site.server import probes
 from tests import pages
 from tests.admin import rows
@@ -150,7 +151,7 @@ def test_workers_the_longest_wait_and_the_oldest_running_job_are_told(operator_c
 
 def test_storage_that_is_away_or_nearly_full_is_told(operator_client, monkeypatch):
     assert [title for title in lines(operator_client) if "torage" in title] == []
-    monkeypatch.setattr(needs.store, "free_bytes", lambda: 400_000_000)
+    monkeypatch.setattr(store, "free_bytes", lambda: 400_000_000)
     assert [title for title in lines(operator_client) if title.startswith("Storage has only")] != []
 
     monkeypatch.setattr(probes.checks, "states", lambda: {"storage": "StorageUnavailable"})
@@ -162,11 +163,13 @@ def test_charts_show_downloads_by_day_bytes_by_week_and_jobs_by_hour(operator_cl
     rows.make(0, 2)
     now = timezone.now()
     DownloadCount.objects.filter(release__namespace__name="team0").update(day=now.date() - timedelta(days=1))
-    DownloadCount.objects.create(release=Release.objects.first(), day=now.date() - timedelta(days=40), client="other")
+    DownloadCount.objects.create(
+        release=Release.objects.earliest("pk"), day=now.date() - timedelta(days=40), client="other"
+    )
     Blob.objects.update(size=1_000, created_at=now)
     Blob.objects.filter(digest=rows.digest_of("b1")).update(created_at=now - timedelta(days=7))
     Job.objects.create(kind="sign-release", target=1, state="succeeded", finished_at=now)
-    monkeypatch.setattr(trends.store, "free_bytes", lambda: 10_000)
+    monkeypatch.setattr(store, "free_bytes", lambda: 10_000)
     downloads, storage, queues = operator_client.get(INDEX).context["trends"]
 
     assert (downloads.figure, list(downloads.series[0].values[-3:])) == ("6", [0, 3, 3])

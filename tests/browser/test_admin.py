@@ -16,7 +16,8 @@ CRAMPED = """() => {
   if (!list) return [];
   const { right } = list.getBoundingClientRect();
   const cut = [...list.querySelectorAll("thead th")].filter((head) => head.getBoundingClientRect().right > right + 1);
-  const cells = [...list.querySelectorAll("tbody :is(th, td)")].filter((cell) => {
+  // The buttons of a row name it for screen readers, in a box of one pixel.
+  const cells = [...list.querySelectorAll("tbody :is(th, td):not(.field-row_acts)")].filter((cell) => {
     const text = document.createRange();
     text.selectNodeContents(cell);
     const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top / 8))).size;
@@ -45,7 +46,7 @@ def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     choose_a_new_one(page, "Module")
     page.get_by_label("Namespace").select_option(space)
     page.get_by_label("Name", exact=True).fill("operated")
-    page.get_by_label("System").fill("local")
+    page.get_by_label("System", exact=True).fill("local")
     page.locator("#file").set_input_files(archive("operated-1.2.0.zip"))
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
     assert serious_findings(page) == []

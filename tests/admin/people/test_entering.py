@@ -28,7 +28,7 @@ def test_the_password_is_changed_where_everybody_changes_it(operator_client):
 def test_operate_has_the_frame_of_the_portal(operator_client):
     page = pages.markup_of(operator_client.get(reverse("admin:index")))
 
-    assert "<title>Overview - Operate - Larder</title>" in page
+    assert "<title>Operate - Larder</title>" in page
     for part in ('class="masthead"', 'class="colophon"', "css/site.css", f'href="{reverse("portal:home")}"'):
         assert part in page, part
     assert "admin/css/base.css" not in page

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from contextlib import contextmanager, suppress
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -23,7 +24,7 @@ from tests.signing.test_armor import armored, packet
 pytestmark = pytest.mark.matrix
 
 SUCCESS = (200, 201, 202, 204, 303)
-ROWS = {
+ROWS: dict[str, Any] = {
     "providers.providerversion": ProviderVersion.objects,
     "releases.release": Release.objects.filter(kind="provider"),
     "signing.signingkey": SigningKey.objects,
