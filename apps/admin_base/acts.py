@@ -31,6 +31,9 @@ class Act:
     offered: Callable[[Any], bool] = lambda _row: True
     # `offered` reads the database: the button is on the row's page only.
     is_costly: bool = False
+    # What it does to others, for an act that cannot be undone and asks for no reason: its button leads to a page that
+    # says so.
+    warning: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
@@ -255,7 +256,22 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         if act is None or not act.button or not act.offered(row):
             self.message_user(request, f"This is no longer possible for {row}: check its state.", messages.WARNING)
             return None
+        if act.warning and "apply" not in request.POST:
+            return self._ask(request, row, name, act)
         return act.run(self, request, self.get_queryset(request).filter(pk=row.pk))
+
+    def _ask(self, request: HttpRequest, row: M, name: str, act: Act) -> HttpResponse:
+        asked = {"name": name, "title": act.button, "lead": act.warning, "heads": ["What"], "is_final": True}
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"{act.button}: {row}",
+            "opts": self.opts,
+            "act": asked,
+            "chosen": [row.pk],
+            "checkbox": ACTION_CHECKBOX_NAME,
+            "shown": [(row, ())],
+        }
+        return TemplateResponse(request, "admin/act.html", context)
 
     def _refused(self, request: HttpRequest, refusal: RegistryError) -> HttpResponse:
         self.message_user(request, f"{refusal} {refusal.hint}", messages.ERROR)

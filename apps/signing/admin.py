@@ -160,6 +160,7 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
             each(lambda key, actor: statement_keys.rotate(key=key, actor=actor), "Rotated"),
             button="Rotate",
             offered=lambda key: key.retired_at is None,
+            warning="A new key signs statements from now on. This one stays valid for what it has signed.",
         )
     }
     csv_columns = ("key_id", "made_at", "retired_at", "public_key")

@@ -97,3 +97,20 @@ def test_a_row_that_may_be_deleted_leads_to_the_page_that_asks(operator_client):
 
     assert f'href="{deletion}"' in operator_client.get(list_of(Grant)).text
     assert "This deletes:" in operator_client.get(deletion).text
+
+
+@pytest.mark.parametrize("where", [list_of, page_of], ids=["list", "page"])
+def test_what_cannot_be_undone_says_so_first(operator_client, where):
+    rows.make(0, 2)
+    token, other = ApiToken.objects.order_by("pk")
+    url = where(ApiToken) if where is list_of else where(token)
+    button = {"row_act": f"revoke:{token.pk}"} if where is list_of else {"action": "revoke"}
+    asked = operator_client.post(url, button)
+
+    assert "This cannot be undone." in asked.text
+    assert ApiToken.objects.filter(revoked_at=None).count() == 2
+    confirmed = {"action": "revoke", "apply": "1", "_selected_action": str(token.pk)}
+    for name, value in confirmed.items():
+        assert f'name="{name}" value="{value}"' in asked.text
+    assert "Revoked: 1." in operator_client.post(url, confirmed, follow=True).text
+    assert list(ApiToken.objects.filter(revoked_at=None)) == [other]

@@ -74,6 +74,7 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
             _disconnect,
             button="Disconnect",
             offered=lambda row: row.ended_at is None,
+            warning="Its tags are no longer published. What is published stays. To publish again, connect it anew.",
         ),
     }
     csv_columns = (
