@@ -29,6 +29,7 @@ def _ends(name: str, title: str, lead: str, done: str, verb: Callable[..., objec
         ("Key", "Namespace", "Name in the key", "Now", "Releases signed"),
         lambda key: (key.namespace.name, key.uid or "-", key.state, key.release_count),
         "keys",
+        is_final=name == "revoke",
     )
 
 
