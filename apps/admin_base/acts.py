@@ -38,7 +38,7 @@ class Act:
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """What can be done with one row: `act` is sent, or else `url` is opened."""
+    """A button of one row: `act` is sent, or else `url` is opened."""
 
     words: str
     act: str = ""

@@ -1,4 +1,4 @@
-"""What needs an operator, for the overview: the worst first, each line with what can be done about it."""
+"""The lines of the overview about all that needs an operator: the worst first, each with what can be done about it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -152,7 +152,7 @@ NEEDS: tuple[Need, ...] = (
         Namespace,
         Namespace.objects.without_active_owner,
         "?leaderless=yes",
-        lambda _: "Nobody can give roles there or answer for its releases.",
+        lambda _: "Only staff can give roles there and answer for its releases.",
         "Namespace {} has no active owner",
         "Add an owner",
         "warn",
@@ -162,7 +162,7 @@ NEEDS: tuple[Need, ...] = (
         Team,
         Team.objects.without_active_manager,
         "?leaderless=yes",
-        lambda _: "Nobody decides who belongs to it.",
+        lambda _: "Only staff can decide who belongs to it.",
         "Team {} has no active manager",
         "Add a manager",
         "warn",
@@ -217,7 +217,7 @@ def _work() -> Iterator[Line]:
     oldest = Job.objects.filter(state=JobState.RUNNING).order_by("created_at", "pk").first()
     if oldest is not None and now - oldest.created_at > LONG_WORK:
         title = f"A job has run for {timesince(oldest.created_at, now, depth=1)}"
-        text = "It fails again and again, or its worker is gone."
+        text = "It fails again and again, or its worker has stopped."
         yield Line("bad", title, text, _oldest_first(JobState.RUNNING), link="See the running jobs")
 
 

@@ -70,7 +70,7 @@ def _finished(first: date, today: date) -> list[int]:
 
 
 def storage() -> Trend:
-    """Show what each week has added, and when the disk is full if it goes on like that."""
+    """Show what each week has added, and when the disk is full at this rate."""
     now = timezone.now()
     today = datetime.combine(now.date(), time.min, UTC)
     starts = [today - timedelta(days=7 * back + 6) for back in range(WEEKS - 1, -1, -1)]

@@ -69,7 +69,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             each(lambda token, actor: tokens.revoke(token=token, actor=actor), "Revoked"),
             button="Revoke",
             offered=lambda token: token.revoked_at is None,
-            warning="Whoever uses the token is refused at once. This cannot be undone.",
+            warning="Requests with this token are refused immediately. This cannot be undone.",
         ),
         "revoke_with_creations": Act(
             "Revoke selected tokens, and end what they created",
@@ -78,7 +78,8 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             button="Revoke, and end what it created",
             offered=lambda token: bool(creations.creations_of(token)),
             is_costly=True,
-            warning="Whoever uses the token is refused at once, and what it has created ends. This cannot be undone.",
+            warning="Requests with this token are refused immediately, and everything it created ends. This cannot be "
+            "undone.",
         ),
     }
     csv_columns = (

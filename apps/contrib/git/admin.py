@@ -74,7 +74,7 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
             _disconnect,
             button="Disconnect",
             offered=lambda row: row.ended_at is None,
-            warning="Its tags are no longer published. What is published stays. To publish again, connect it anew.",
+            warning="Its tags are no longer published. What is published stays. It can be connected again.",
         ),
     }
     csv_columns = (
