@@ -22,6 +22,7 @@ from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Grant, GroupMapping, Invitation, Namespace, Role, Team, User
 from apps.admin_base import export_csv
+from apps.admin_base.acts import PARAMETER
 from apps.artifacts.models import Collection, Manifest, Repository, Tag, UploadSession
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -87,8 +88,10 @@ class LarderAdminSite(AdminSite):
         @wraps(view)
         def confirmed(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             match = request.resolver_match
-            is_export = request.POST.get("action") == export_csv.__name__ if request.method == "POST" else True
-            if not is_export and match is not None and match.url_name not in _UNCONFIRMED:
+            asks = request.method == "POST" and (
+                request.POST.get("action") != export_csv.__name__ or PARAMETER in request.POST
+            )
+            if asks and match is not None and match.url_name not in _UNCONFIRMED:
                 lasting = tuple(f"{reverse('admin:index')}{app}/" for app in _LASTING)
                 is_fresh = not request.path.startswith(lasting)
                 reauthentication.require(request, "Save the change in Operate", fresh=is_fresh)
@@ -181,7 +184,6 @@ class LarderAdminSite(AdminSite):
         return HttpResponseRedirect(reverse("account_change_password"))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        context = self.each_context(request)
         overview: dict[str, Any] = {"needs": needs.lines(request)}
         tiles = {title: [tile for tile in some if self._may_view(request, tile.model)] for title, some in TILES.items()}
         overview["groups"] = shown(tiles)
@@ -191,7 +193,7 @@ class LarderAdminSite(AdminSite):
             changes = AuditEvent.objects.exclude(kind__in=[Kind.USER_SIGNED_IN, Kind.USER_SIGN_IN_FAILED])
             overview["events"] = name_subjects(with_actors(changes.newest_first())[:EVENTS_SHOWN])
         overview["backup"] = Run.objects.filter(what=runs.What.BACKUP).values_list("good_at", flat=True).first()
-        return super().index(request, context | overview | (extra_context or {}))
+        return super().index(request, overview | (extra_context or {}))
 
     def may_upload(self, request: HttpRequest) -> bool:
         viewer = session_viewer(request) if request.user.is_authenticated else gate.NOBODY

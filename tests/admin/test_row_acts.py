@@ -114,3 +114,14 @@ def test_what_cannot_be_undone_says_so_first(operator_client, where):
         assert f'name="{name}" value="{value}"' in asked.text
     assert "Revoked: 1." in operator_client.post(url, confirmed, follow=True).text
     assert list(ApiToken.objects.filter(revoked_at=None)) == [other]
+
+
+def test_a_button_needs_a_recent_proof_and_an_export_beside_it_lends_none(browser_of, olga):
+    rows.make(0, 1)
+    browser = browser_of(olga, confirmed=False)
+    for more in ({}, {"action": "export_csv"}):
+        browser.post(list_of(Job), {"row_act": f"retry:{first(Job).pk}", **more})
+        assert first(Job).state == "failed", more
+
+    assert click(browser_of(olga), first(Job), "retry").status_code == 302
+    assert first(Job).state == "queued"
