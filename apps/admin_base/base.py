@@ -261,7 +261,7 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return act.run(self, request, self.get_queryset(request).filter(pk=row.pk))
 
     def _ask(self, request: HttpRequest, row: M, name: str, act: Act) -> HttpResponse:
-        asked = {"name": name, "title": act.button, "lead": act.warning, "heads": ["What"], "is_final": True}
+        asked = {"name": name, "title": act.button, "lead": act.warning, "is_final": True}
         context: dict[str, Any] = {
             **self.admin_site.each_context(request),
             "title": f"{act.button}: {row}",
@@ -269,7 +269,6 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             "act": asked,
             "chosen": [row.pk],
             "checkbox": ACTION_CHECKBOX_NAME,
-            "shown": [(row, ())],
         }
         return TemplateResponse(request, "admin/act.html", context)
 

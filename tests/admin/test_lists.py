@@ -170,7 +170,13 @@ def test_every_list_is_sorted_by_each_of_its_columns(operator_client):
             else:
                 assert operator_client.get(list_of(model, o=f"-{number}")).context["cl"].result_count
 
-    assert unsorted == {"Namespace.page", "Team.page", "Release.page", "Module.page", "ModuleVersion.page"} | {
+    assert {one for one in unsorted if not one.endswith(".row_acts")} == {
+        "Namespace.page",
+        "Team.page",
+        "Release.page",
+        "Module.page",
+        "ModuleVersion.page",
+    } | {
         "Invitation.state",
         "AuditEvent.from_address",
     }
