@@ -147,8 +147,9 @@ class Room(AppConfig):
     act_permissions: tuple[str, ...] = ()
     # The title of a group in the admin, and its models.
     admin_lists: tuple[str, Names] = ("", ())
-    # Tiles of what must be looked at: the model, what returns its rows, and the query of the list that shows them.
-    alarm_tiles: Mapping[str, tuple[Name, Name, str]] = {}
+    # What an operator must look at, by its title: the model, what returns its rows, and the query of the list that
+    # shows them; and what says of a row why. Operate begins with the newest, and the acts that their admin declares.
+    alarm_tiles: Mapping[str, tuple[Name, Name, str, Name]] = {}
     # Parts of /status, and what says which are in use and whether they answer.
     parts: Mapping[str, Part] = {}
     part_states: Names = ()

@@ -29,6 +29,7 @@ def _ends(name: str, title: str, lead: str, done: str, verb: Callable[..., objec
         ("Key", "Namespace", "Name in the key", "Now", "Releases signed"),
         lambda key: (key.namespace.name, key.uid or "-", key.state, key.release_count),
         "keys",
+        is_final=name == "revoke",
     )
 
 
@@ -160,6 +161,7 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
             each(lambda key, actor: statement_keys.rotate(key=key, actor=actor), "Rotated"),
             button="Rotate",
             offered=lambda key: key.retired_at is None,
+            warning="A new key signs statements from now on. This one stays valid for what it has signed.",
         )
     }
     csv_columns = ("key_id", "made_at", "retired_at", "public_key")

@@ -214,7 +214,7 @@ def test_operators_end_them_in_the_admin_and_by_api(leaked, looted, olga, charli
     one = f"/api/v1/users/dora/tokens/{token.pk}"
     assert [creation["kind"] for creation in tofu(olga).get(one).json()["created"]] == KINDS
 
-    assert browser.post(page, {"action": "revoke_with_creations"}).status_code == 302
+    assert browser.post(page, {"action": "revoke_with_creations", "apply": "1"}).status_code == 302
 
     assert nothing_is_left(charlie)
     assert tofu(olga).delete(f"{one}?end=created").json() == {"ended": [], "kept": []}
@@ -273,9 +273,9 @@ def test_who_lost_the_right_to_end_something_is_told(leaked, looted, dora, olga,
     assert not User.objects.filter(is_service=True, is_active=True).exists(), "her team's account is hers to end"
     operator = browser_of(olga)
     page = f"/admin/accounts/apitoken/{token.pk}/change/"
-    told = operator.post(page, {"action": "revoke_with_creations"}, follow=True).content.decode()
+    told = operator.post(page, {"action": "revoke_with_creations", "apply": "1"}, follow=True).content.decode()
     assert "not ended: role owner of acme for charlie. A namespace needs at least one owner" in told
     assert Webhook.objects.get().disabled_at is not None
     Grant.objects.create(namespace=acme, user=olga, role=Role.OWNER)
-    operator.post(page, {"action": "revoke_with_creations"})
+    operator.post(page, {"action": "revoke_with_creations", "apply": "1"})
     assert nothing_is_left(charlie)

@@ -102,9 +102,10 @@ def test_every_name_at_a_door_leads_to_something():
             said = getattr(room, name)
             for one in said.values() if isinstance(said, dict) else said:
                 assert room.resolved(one), f"{room.name}: {name}: {one}"
-        for model, rows, query in room.alarm_tiles.values():
+        for model, rows, query, text in room.alarm_tiles.values():
             assert room.get_model(model)
             assert callable(room.resolved(rows))
+            assert callable(room.resolved(text))
             assert query.startswith("?")
         for entry in room.namespace_menu:
             assert entry.tab in {tab.key for tab in namespace_tabs.tabs()}

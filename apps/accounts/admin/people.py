@@ -26,8 +26,8 @@ from apps.admin_base import Act, Column, LarderAdmin, is_set, one_of
 from apps.lib.errors import RegistryError
 
 ROLE_HELP = (
-    "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
-    "including the admin, and changes nothing. Only superusers give roles."
+    "Operator: all pages of Operate, owner in every namespace, everything that can be undone. Auditor: reads "
+    "everything, Operate included, and changes nothing. Only superusers give roles."
 )
 
 
@@ -80,7 +80,13 @@ class PermissionsField(forms.ModelMultipleChoiceField[Permission]):
 
 class UserForm(forms.ModelForm[User]):
     class Meta:
-        help_texts = {"username": ""}  # Django's says what to type, and no one types it here
+        # Django's says what to type as a user name, and no one types it here.
+        help_texts = {
+            "username": "",
+            "is_active": "Clear this when the person leaves. Accounts are not deleted.",
+            "is_staff": "May open Operate. A role says what the person may do there.",
+            "is_superuser": "Has all permissions.",
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -232,6 +238,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
         in_namespace(),
+        one_of("state", "state", {"open": ("Open", lambda rows: rows.filter(invitations.is_open(timezone.now())))}),
         is_set("used", "used", "used_at"),
         is_set("revoked", "revoked", "revoked_at"),
     )

@@ -69,6 +69,7 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             each(lambda token, actor: tokens.revoke(token=token, actor=actor), "Revoked"),
             button="Revoke",
             offered=lambda token: token.revoked_at is None,
+            warning="Requests with this token are refused immediately. This cannot be undone.",
         ),
         "revoke_with_creations": Act(
             "Revoke selected tokens and undo what they created",
@@ -76,6 +77,9 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             revoke_with_creations,
             button="Revoke and undo what it created",
             offered=lambda token: bool(creations.creations_of(token)),
+            is_costly=True,
+            warning="Requests with this token are refused immediately, and everything it created ends. This cannot be "
+            "undone.",
         ),
     }
     csv_columns = (

@@ -126,7 +126,7 @@ def managed_one(viewer: Viewer, number: int) -> Invitation:
 
 def invitation_for_secret(secret: str) -> Invitation:
     """Return the open invitation of a link. Raises NotFound."""
-    rows = Invitation.objects.filter(_is_open(timezone.now())).select_related("namespace", "created_by")
+    rows = Invitation.objects.filter(is_open(timezone.now())).select_related("namespace", "created_by")
     invitation = rows.filter(digest=_digest(secret)).first()
     if invitation is None or not _inviter_still_may(invitation):
         raise _void()
@@ -177,7 +177,7 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
 @transaction.atomic
 def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     now = timezone.now()
-    won = Invitation.objects.filter(_is_open(now), pk=invitation.pk).update(used_at=now)
+    won = Invitation.objects.filter(is_open(now), pk=invitation.pk).update(used_at=now)
     if won != 1 or not _inviter_still_may(invitation):
         raise _void()
     if User.objects.filter(username__iexact=name).exists():  # older names may have capitals
@@ -203,7 +203,8 @@ def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     return user
 
 
-def _is_open(now: datetime) -> Q:
+def is_open(now: datetime) -> Q:
+    """Match invitations whose link still works."""
     return Q(used_at=None, revoked_at=None, expires_at__gt=now)
 
 

@@ -151,7 +151,7 @@ def _join(identity: Identity) -> User:
     if provider.new_accounts == "groups" and identity.groups.isdisjoint(mapped):
         raise RoleRequired(
             f"None of your groups at {provider.name} gives access to Larder.",
-            hint="Ask an operator, who maps groups to teams in the admin.",
+            hint="Ask an operator, who maps groups to teams in Operate.",
         )
     for name in _names(identity.wished_name):
         try:

@@ -67,7 +67,9 @@ class Mirror(Room):
             *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
         ),
     )
-    alarm_tiles = {"Open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open")}
+    alarm_tiles = {
+        "open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open", "records.alarms.about"),
+    }
     parts = {
         "upstreams": Part(
             "Mirrored registries",

@@ -42,7 +42,7 @@ class Frame:
 
     @cached_property
     def viewer(self) -> Viewer:
-        """Loaded on first use: pages without a user menu, such as the admin's, need no query."""
+        """Loaded on first use: pages without a user menu need no query."""
         return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
 
     @property

@@ -22,9 +22,9 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.modules.dependents import configurations, users
 from apps.modules.models import Module
+from apps.portal.frame import charts
+from apps.portal.frame.charts import Series
 from apps.portal.frame.page_urls import page_of
-from apps.portal.versions import charts
-from apps.portal.versions.charts import Series
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.reports import reports_of
 from apps.portal.versions.usage_frame import usage_frame

@@ -97,7 +97,7 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
     if action is not None and chosen:
         operators.require_permission(viewer, chosen[0].namespace, action.permission)
     else:
-        raise NotFound("There are no such versions.", hint="Select them in the admin again.")
+        raise NotFound("There are no such versions.", hint="Select them in Operate again.")
     back = local_path(request.GET.get("next", "")) or reverse("portal:home")
     form = FORMS[act](request.POST if request.method == "POST" else None, auto_id=f"{act}_%s")
     if request.method == "POST" and form.is_valid():

@@ -90,6 +90,11 @@ def open_alarms() -> QuerySet[Alarm]:
     return Alarm.objects.filter(state=AlarmState.OPEN)
 
 
+def about(alarm: Alarm) -> str:
+    """Say to operators what an open alarm means."""
+    return f"At {alarm.upstream}. What was found is refused, and what is stored is served, until you decide."
+
+
 def alarms_of(upstream: Upstream | None = None, *, state: str = "") -> QuerySet[Alarm]:
     """Return those of one upstream or of all: the open ones first, then the newest."""
     rows = Alarm.objects.select_related("upstream", "provider", "version", "resolved_by").defer(

@@ -4,7 +4,7 @@ A chart is a picture with a title; a table beside it has the same numbers for sc
 available width, so it contains no text: scale and days are HTML.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.utils.html import format_html, format_html_join
@@ -63,14 +63,16 @@ def sparkline(values: Sequence[int], *, title: str) -> SafeString:
     )
 
 
-def bars(labels: Sequence[str], series: Sequence[Series], *, title: str) -> SafeString:
+def bars(
+    labels: Sequence[str], series: Sequence[Series], *, title: str, worded: Callable[[int], str] = "{:,}".format
+) -> SafeString:
     """A stacked bar for each label, with a piece for each series; the first series is at the bottom."""
     top = ceiling(highest(series))
     drawn = []
     for at, label in enumerate(labels):
         total = sum(one.values[at] for one in series)
-        parts = [f"{one.name} {one.values[at]:,}" for one in series if one.values[at]]
-        tooltip = f"{label}: {total:,}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")
+        parts = [f"{one.name} {worded(one.values[at])}" for one in series if one.values[at]]
+        tooltip = f"{label}: {worded(total)}" + (f" ({', '.join(parts)})" if len(series) > 1 and parts else "")
         drawn.append((tooltip, _bar(series, at, top)))
     return format_html(
         '<svg class="chart__picture" viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" focusable="false">'
