@@ -70,7 +70,7 @@ def demo_is_due() -> bool:
 
     Not after its namespace was deleted.
     """
-    if not settings.DEMO or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
+    if settings.DEMO != "module" or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
         return False
     return not Release.objects.filter(state__in=[State.PUBLISHED, State.PURGED]).exists()
 

@@ -20,6 +20,7 @@ from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.reading import Waiting
+from apps.room import all_of
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,11 @@ class Frame:
     @property
     def waiting_count(self) -> int:
         return self.held_count + self.approval_count
+
+    @property
+    def notices(self) -> list[str]:
+        """What rooms say above every page."""
+        return [sentence for notice in all_of("notices") if (sentence := notice())]
 
     @property
     def sign_in_url(self) -> str:

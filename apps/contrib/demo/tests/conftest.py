@@ -1,0 +1,7 @@
+import pytest
+
+
+@pytest.fixture
+def demonstration(settings):
+    settings.DEMO = "on"
+    return settings
