@@ -113,12 +113,17 @@ def check() -> None:
     if migrations := lacking():
         raise CannotStartError(sentence(migrations))
     _refuse(list(mismatches(apps)))
+    ask_rooms()
+    known.set()
+
+
+def ask_rooms() -> None:
+    """Raise CannotStartError if a room refuses this database."""
     for check_start in all_of("start_checks"):
         try:
             check_start()
         except Invalid as refusal:
             raise CannotStartError(f"{refusal} {refusal.hint}".strip()) from refusal
-    known.set()
 
 
 def check_recorded() -> None:

@@ -98,7 +98,7 @@ def module_archive(address: str, version: str) -> bytes:
 
     An empty file takes one away. The changelog has what each of them says of its changes.
     """
-    files: dict[str, bytes] = {}
+    files = {"LICENSE": (CONTENT / "LICENSE").read_bytes()}
     changes: list[str] = []
     for step in seed().facts["modules"][address]["versions"]:
         folder = CONTENT / "modules" / address / step

@@ -1,5 +1,6 @@
 import structlog
 from celery import shared_task
+from django.conf import settings
 from django.utils import timezone
 
 from apps.contrib.demo import filling, foreign, restoring
@@ -11,13 +12,14 @@ log = structlog.get_logger("larder.demo")
 @shared_task(name="demo.fill", ignore_result=True)
 def fill(**_: object) -> None:
     """Continue until the demonstration is complete for the first time."""
-    if not restoring.is_restored():
+    if settings.DEMO == "on" and not restoring.is_restored():
         _fill_and_restore(again=False)
 
 
 @shared_task(name="demo.reset", ignore_result=True)
 def reset(**_: object) -> None:
-    _fill_and_restore(again=True)
+    if settings.DEMO == "on":
+        _fill_and_restore(again=True)
 
 
 def _fill_and_restore(*, again: bool) -> None:
