@@ -72,7 +72,8 @@ def demo_is_due() -> bool:
 
     Not after its namespace was deleted.
     """
-    if settings.DEMO != "module" or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
+    was_deleted = Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None)
+    if settings.DEMO != "module" or was_deleted.exists():
         return False
     return not Release.objects.filter(state__in=[State.PUBLISHED, State.PURGED]).exists()
 

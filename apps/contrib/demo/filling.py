@@ -3,6 +3,9 @@
 Each call does what is possible by now; the next one continues. So a process may end at any time.
 """
 
+from collections.abc import Sequence
+from functools import partial
+
 import structlog
 from django.db import transaction
 
@@ -32,12 +35,6 @@ def states() -> dict[tuple[str, str, str], str]:
 _COLUMNS = ("namespace__name", "name", "version", "state")
 
 
-def missing() -> list[Planned]:
-    """Return the versions that are not published."""
-    found = states()
-    return [planned for planned in seed().versions if found.get(planned.key) != State.PUBLISHED]
-
-
 def fill(*, again: bool) -> bool:
     """Make people, and publish the next version of each module and provider. Return whether all are there.
 
@@ -54,7 +51,7 @@ def fill(*, again: bool) -> bool:
             try:
                 _publish(planned)
             except RegistryError as refusal:
-                log.error("demonstration_incomplete", release=str(planned), reason=str(refusal))
+                log.warning("demonstration_incomplete", release=str(planned), reason=str(refusal))
     return not busy
 
 
@@ -64,36 +61,36 @@ def viewer(username: str) -> Viewer:
 
 @transaction.atomic
 def _make_people() -> None:
+    """Make those who are not there: people, then their teams, then the namespaces of both."""
     facts = seed().facts
-    known = set(User.objects.filter(username__in=seed().accounts).values_list("username", flat=True))
-    if known == seed().accounts and Namespace.objects.filter(name__in=facts["namespaces"]).count() == len(
-        facts["namespaces"]
-    ):
-        return
-    for username, name in facts["people"].items():
-        if username not in known:
-            first, _, last = name.partition(" ")
-            user = User.objects.create_user(username, first_name=first, last_name=last)  # without a password
-            record(Event.USER_JOINED, actor_id=None, subject=user.get_username(), how="demonstration")
-    for name, team in facts["teams"].items():
-        first, *others = team["members"]
-        if Team.objects.filter(name=name).exists():
-            continue
-        created = teams.create(name=name, actor=viewer(first), description=team["description"])
-        for member in others:
-            teams.add(team=created, user=User.objects.get(username=member), actor=viewer(first))
-        if "machine" in team:
-            service_accounts.create(team=created, name=team["machine"], actor=viewer(first))
-    for name, space in facts["namespaces"].items():
-        if Namespace.objects.filter(name=name).exists():
-            continue
-        owner = viewer(space["owner"])
-        made = namespaces.create(
-            name=name, visibility=Visibility.PUBLIC, actor=owner, description=space["description"]
-        )
-        for role, named in ((Role.PUBLISHER, "publishers"), (Role.READER, "readers")):
-            for team in space.get(named, ()):
-                namespaces.grant(namespace=made, grantee=Team.objects.get(name=team), role=role, actor=owner)
+    known = set(User.objects.filter(username__in=facts["people"]).values_list("username", flat=True))
+    for username in facts["people"].keys() - known:
+        first, _, last = facts["people"][username].partition(" ")
+        User.objects.create_user(username, first_name=first, last_name=last)  # without a password
+        record(Event.USER_JOINED, actor_id=None, subject=username, how="demonstration")
+    for name in facts["teams"].keys() - set(Team.objects.values_list("name", flat=True)):
+        _make_team(name, **facts["teams"][name])
+    for name in facts["namespaces"].keys() - set(Namespace.objects.values_list("name", flat=True)):
+        _make_namespace(name, **facts["namespaces"][name])
+
+
+def _make_team(name: str, *, description: str, members: Sequence[str], machine: str = "") -> None:
+    manager, *others = members
+    team = teams.create(name=name, actor=viewer(manager), description=description)
+    for member in others:
+        teams.add(team=team, user=User.objects.get(username=member), actor=viewer(manager))
+    if machine:
+        service_accounts.create(team=team, name=machine, actor=viewer(manager))
+
+
+def _make_namespace(
+    name: str, *, owner: str, description: str, publishers: Sequence[str], readers: Sequence[str] = ()
+) -> None:
+    actor = viewer(owner)
+    space = namespaces.create(name=name, visibility=Visibility.PUBLIC, actor=actor, description=description)
+    for role, names in ((Role.PUBLISHER, publishers), (Role.READER, readers)):
+        for team in Team.objects.filter(name__in=names):
+            namespaces.grant(namespace=space, grantee=team, role=role, actor=actor)
 
 
 def _publish(planned: Planned) -> None:
@@ -115,7 +112,7 @@ def _publish(planned: Planned) -> None:
             protocols=seed().facts["providers"][planned.address]["protocols"],
         )
         for name, package in provider_packages(planned.address, planned.version):
-            providers.receive_file(viewer=owner, release=release, name=name, open_body=lambda package=package: [package])  # type: ignore[misc]
+            providers.receive_file(viewer=owner, release=release, name=name, open_body=partial(iter, [package]))
         release.refresh_from_db()
         providers.hand_in(viewer=owner, release=release)
 

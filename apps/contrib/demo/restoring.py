@@ -6,7 +6,6 @@ a download under way ends as it began.
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
 from django.contrib.sessions.models import Session
@@ -118,7 +117,7 @@ def _restore_reports(rows: dict[Planned, Release], now: datetime) -> None:
             folder=entry["folder"],
             reported_at=now - timedelta(hours=hours),
         )
-        uses: Iterable[Release] = (by_text[use] for use in entry["uses"])
+        uses = [by_text[use] for use in entry["uses"]]
         ConfigurationUse.objects.bulk_create(ConfigurationUse(configuration=configuration, release=use) for use in uses)
 
 

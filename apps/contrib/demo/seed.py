@@ -104,7 +104,9 @@ def module_archive(address: str, version: str) -> bytes:
         folder = CONTENT / "modules" / address / step
         for path in sorted(folder.rglob("*")):
             if path.is_file() and path.name != CHANGES:
-                files[path.relative_to(folder).as_posix()] = path.read_text().replace(HOST, settings.PUBLIC_HOST).encode()
+                files[path.relative_to(folder).as_posix()] = (
+                    path.read_text().replace(HOST, settings.PUBLIC_HOST).encode()
+                )
         changes.insert(0, f"## {step}\n\n{(folder / CHANGES).read_text().strip()}\n")
         if step == version:
             break

@@ -27,7 +27,7 @@ def _fill_and_restore(*, again: bool) -> None:
     try:
         foreign.refuse()
     except Invalid as refusal:
-        log.error("demonstration_refused", reason=str(refusal))
+        log.warning("demonstration_refused", reason=str(refusal))
         return
     if filling.fill(again=again):
         restoring.restore(now=timezone.now())

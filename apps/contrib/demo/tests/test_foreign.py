@@ -50,7 +50,9 @@ def a_deleted_namespace() -> None:
 
 def a_release() -> None:
     space = Namespace.objects.create(name="acme", canonical="acme")
-    Release.objects.create(kind="module", namespace=space, name="vpc/aws", version="9.9.9", sort_key=b"9", staging_key="x")
+    Release.objects.create(
+        kind="module", namespace=space, name="vpc/aws", version="9.9.9", sort_key=b"9", staging_key="x"
+    )
 
 
 SIGNS: dict[Callable[[], None], str] = {
@@ -66,7 +68,9 @@ SIGNS: dict[Callable[[], None], str] = {
 
 
 @pytest.mark.parametrize("leave", SIGNS, ids=lambda leave: leave.__name__)
-def test_each_sign_of_use_stops_the_start_and_says_what_was_found(demonstration: Any, leave: Callable[[], None]) -> None:
+def test_each_sign_of_use_stops_the_start_and_says_what_was_found(
+    demonstration: Any, leave: Callable[[], None]
+) -> None:
     leave()
 
     with pytest.raises(CannotStartError) as refused:

@@ -75,7 +75,9 @@ def test_elsewhere_a_write_is_answered_as_ever(name: str) -> None:
         ("POST", "/admin/login/", "<!doctype html>"),
     ],
 )
-def test_each_kind_of_client_reads_the_refusal_in_its_own_form(demonstration, method: str, url: str, shape: str) -> None:
+def test_each_kind_of_client_reads_the_refusal_in_its_own_form(
+    demonstration, method: str, url: str, shape: str
+) -> None:
     answer = Client().generic(method, url, b"{}", content_type="application/json")
 
     assert (answer.status_code, answer.content.decode().strip()[: len(shape)]) == (403, shape)
@@ -85,7 +87,7 @@ def test_a_body_of_any_size_is_not_read(demonstration) -> None:
     """An upload is refused before its first byte: it need not fit into a disk."""
 
     class Body:
-        def read(self, size: int = -1) -> bytes:
+        def read(self, *_: int) -> bytes:
             raise AssertionError("read")
 
         readline = read

@@ -10,6 +10,7 @@ from django.utils import timezone
 from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.contrib.demo import tasks
+from apps.contrib.demo.notice import READ_ONLY
 from apps.contrib.demo.seed import module_archive, seed
 from apps.contrib.demo.tests.conftest import work
 from apps.jobs.models import Job
@@ -27,7 +28,7 @@ def shown() -> dict[str, object]:
     now = timezone.now()
     return {
         "releases": {
-            f"{one} {one.lifecycle}: {one.lifecycle_reason}": (now - one.published_at).days if one.published_at else None
+            f"{one} {one.lifecycle}: {one.lifecycle_reason}": one.published_at and (now - one.published_at).days
             for one in Release.objects.select_related("namespace")
         },
         "downloads": [
@@ -122,7 +123,9 @@ def test_visitors_see_pages_with_the_rights_of_one_person_and_cause_no_work(fill
 
     assert {page: answer.status_code for page, answer in answers.items() if answer.status_code != 200} == {}
     for page, answer in answers.items():
-        assert "This is a demonstration: you can look at everything, and change nothing." in answer.content.decode(), page
+        assert "This is a demonstration: you can look at everything, and change nothing." in answer.content.decode(), (
+            page
+        )
         assert "It is reset at 03:40 UTC" in answer.content.decode(), page
     assert "github.com/acme/sales-lake" in answers[f"{address}/usage"].content.decode()
     assert (Job.objects.count(), AuditEvent.objects.count()) == before
