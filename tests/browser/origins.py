@@ -41,6 +41,26 @@ def place(admin: User, hostile: str) -> None:
     Origin.objects.filter(release=other).update(others=[entry], token_label=hostile)
 
 
+# For the README: one from CI that another person approved.
+FOR_PICTURES = """
+from tests.browser.origins import show
+show({password!r})
+"""
+
+
+def show(password: str) -> None:
+    maya, jonas = (User.objects.get(username=name) for name in ("maya", "jonas"))
+    maya.set_password(password)
+    maya.save()
+    release = Release.objects.get(namespace__name="acme", name="vpc/aws", version="2.1.0")
+    _from_ci(release, {**GITHUB.claims, "repository": "acme/terraform-aws-vpc", "ref": "refs/tags/v2.1.0"})
+    at = release.published_at
+    decided: dict[str, Any] = {"asked_at": at, "until": at, "decided_at": at, "decided_by": jonas}
+    Approval.objects.create(
+        release=release, digest=release.digest, decision=Decision.APPROVED, has_second_factor=True, **decided
+    )
+
+
 def _release(name: str, version: str) -> Release:
     return Release.objects.get(namespace__name="shelf", name=name, version=version)
 
