@@ -1,6 +1,6 @@
 from django.conf import settings
 
-from apps.contrib.demo.room import RESET_HOUR, RESET_MINUTE
+from apps.contrib.demo import RESET_HOUR, RESET_MINUTE
 from apps.contrib.demo.seed import seed
 
 READ_ONLY = "This is a demonstration: you can look at everything, and change nothing."

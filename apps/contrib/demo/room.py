@@ -1,9 +1,8 @@
 from celery.schedules import crontab
 from django.conf import settings
 
+from apps.contrib.demo import RESET_HOUR, RESET_MINUTE
 from apps.room import Room
-
-RESET_HOUR, RESET_MINUTE = 3, 40
 
 
 class Demo(Room):
