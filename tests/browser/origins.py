@@ -41,14 +41,8 @@ def place(admin: User, hostile: str) -> None:
     Origin.objects.filter(release=other).update(others=[entry], token_label=hostile)
 
 
-# For the README: one from CI that another person approved.
-FOR_PICTURES = """
-from tests.browser.origins import show
-show({password!r})
-"""
-
-
 def show(password: str) -> None:
+    """For the README: a release from CI that another person approved, and a password to look at it with."""
     maya, jonas = (User.objects.get(username=name) for name in ("maya", "jonas"))
     maya.set_password(password)
     maya.save()

@@ -14,7 +14,6 @@ import httpx
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests import programs
-from tests.browser import origins
 from tests.browser.publishing import choose_a_new_one, expect_published
 from tests.browser.recording import Recording
 from tests.builders.archives import module_zip
@@ -54,16 +53,20 @@ QUEUE = {
 def filled(folder: Path, git: Site) -> Iterator[Live]:
     """A Larder that begins as a demonstration, and goes on as one in which people work."""
     address = {"LARDER_PUBLIC_URL": f"https://{HOST}"}
-    with start_live(folder, why="its pictures", module="acme/vpc/aws", LARDER_DEMO="on", **address) as larder:
+    with start_live(
+        folder, why="it begins as a demonstration", module="acme/vpc/aws", LARDER_DEMO="on", **address
+    ) as larder:
         deadline = time.monotonic() + 300
         while not larder.query("SELECT count(*) FROM modules_configuration"):
             assert time.monotonic() < deadline, "the demonstration is not complete"
             time.sleep(1)
     sources = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": git.ca_file}
     with start_live(
-        folder, why="its pictures", module="acme/vpc/aws", LARDER_DEMO="off", **address, **sources
+        folder, why="its pictures show nothing else", module="acme/vpc/aws", LARDER_DEMO="off", **address, **sources
     ) as larder:
-        larder.manage("shell", "--verbosity", "0", "-c", origins.FOR_PICTURES.format(password=PASSWORD))
+        larder.manage(
+            "shell", "--verbosity", "0", "-c", f"from tests.browser import origins; origins.show({PASSWORD!r})"
+        )
         connect(larder, git)
         yield larder
 
