@@ -32,7 +32,7 @@ PICTURES: dict[str, tuple[str, Literal["light", "dark"]]] = {
     "module-dark": (MODULE, "dark"),
     "comparison": (f"{MODULE}/compare/1.2.1...2.0.0", "light"),
     "consequences": (f"{BUCKET}/2.1.1/lifecycle?act=yank", "light"),
-    "tags": ("/namespaces/acme/repositories/1", "light"),
+    "tags": ("/namespaces/acme/git/1", "light"),
     "origin": (f"{MODULE}/2.1.0/origin", "light"),
 }
 PASSWORD = "quince jelly for everyone"
