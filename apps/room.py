@@ -92,6 +92,11 @@ class Room(AppConfig):
     # A template beside the form that publishes: another way.
     publishing_aside = ""
 
+    # Sentences above each page: functions that return one, or nothing.
+    notices: Names = ()
+    # Django middleware before a request has a body, a session or a person. Settings read it, before apps are loaded.
+    middleware: Names = ()
+
     # --- Work
     # Entries of Celery's beat schedule.
     periodic_tasks: Mapping[str, Mapping[str, Any]] = {}
@@ -141,6 +146,10 @@ class Room(AppConfig):
     search_refreshers: Mapping[str, Name] = {}
 
     # --- Operators
+    # Raise `Invalid` where no process may start, with the database that it has. Called once the tables are up to date.
+    start_checks: Names = ()
+    # Keeps what LARDER_DEMO=on promises: without such a room nothing starts with it.
+    demonstrates = False
     # The help: topic of a page -> where docs/ has it.
     help_topics: Mapping[str, str] = {}
     # Permissions of its models that have an effect, beside those to view: their codenames.

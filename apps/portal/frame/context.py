@@ -20,7 +20,7 @@ from apps.notify.attention.number import Attention, attention_for
 from apps.portal.frame import menu
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
-from apps.room import MenuEntry
+from apps.room import MenuEntry, all_of
 
 
 @dataclass(frozen=True)
@@ -88,6 +88,11 @@ class Frame:
     @cached_property
     def operate_menu(self) -> list[MenuEntry]:
         return menu.operate(self.viewer)
+
+    @property
+    def notices(self) -> list[str]:
+        """What rooms say above every page."""
+        return [sentence for notice in all_of("notices") if (sentence := notice())]
 
     @property
     def sign_in_url(self) -> str:

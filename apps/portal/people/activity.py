@@ -16,6 +16,7 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken, Role
 from apps.audit import reading
 from apps.audit.kinds import Kind
@@ -83,7 +84,7 @@ def _answer(
         context["refusal"] = sentence(refused)
         return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
-        throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
+        throttling.count(throttling.by_account("export", session_viewer(request).user_id, address_of(request)))
         name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form_of_file}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return StreamingHttpResponse(
