@@ -2,6 +2,7 @@
 
 import os
 import time
+from pathlib import Path
 
 import pytest
 from django.utils import timezone
@@ -17,6 +18,12 @@ DATA = os.urandom(LARGE)
 @pytest.fixture
 def as_another_process(monkeypatch):
     return lambda: monkeypatch.setattr(verified_files, "_found", {})
+
+
+def mark_of(digest: str) -> Path:
+    path = backends.current().path(f"{FOLDER}/{digest}")
+    assert path is not None
+    return path
 
 
 def taken_in(data: bytes = DATA) -> str:
@@ -56,7 +63,9 @@ def test_a_large_file_that_one_process_hashed_is_sent_by_another_at_once(arrive,
 
 def test_a_file_that_was_written_since_is_hashed_again(db, as_another_process):
     digest = taken_in()
-    path = store.verified_file(digest).path
+    verified = store.verified_file(digest)
+    assert verified is not None
+    path = verified.path
     before = path.stat()
     path.chmod(0o600)
     path.write_bytes(DATA[:-1] + bytes([DATA[-1] ^ 1]))
@@ -70,6 +79,7 @@ def test_a_staged_file_that_was_replaced_before_its_first_name_went_is_not_trust
     staged = store.stage("a-module", [DATA])
     store.store_staged("a-module", digest=staged.digest, size=staged.size)
     path = backends.current().path(f"sha256/{staged.digest[:2]}/{staged.digest}")
+    assert path is not None
     path.unlink()
     path.write_bytes(DATA)
     store.discard_staged("a-module")
@@ -87,7 +97,7 @@ def test_a_staged_file_that_was_replaced_before_its_first_name_went_is_not_trust
 )
 def test_a_mark_that_larder_did_not_sign_counts_for_nothing(spoil, db, as_another_process):
     digest = taken_in()
-    mark = backends.current().path(f"{FOLDER}/{digest}")
+    mark = mark_of(digest)
     mark.write_text(spoil(mark.read_text()))
     as_another_process()
 
@@ -96,7 +106,7 @@ def test_a_mark_that_larder_did_not_sign_counts_for_nothing(spoil, db, as_anothe
 
 def test_the_mark_of_another_file_another_boot_or_an_hour_ago_counts_for_nothing(db, as_another_process, monkeypatch):
     digest, other = taken_in(), taken_in(DATA[::-1])
-    mark, others = (backends.current().path(f"{FOLDER}/{one}") for one in (digest, other))
+    mark, others = (mark_of(digest), mark_of(other))
     own = mark.read_text()
 
     mark.write_text(others.read_text())
@@ -109,7 +119,7 @@ def test_the_mark_of_another_file_another_boot_or_an_hour_ago_counts_for_nothing
         assert store.verified_file(digest) is None
     with monkeypatch.context() as patched:
         now = time.monotonic()
-        patched.setattr(module.time, "monotonic", lambda: now + LIFETIME + 1)
+        patched.setattr(time, "monotonic", lambda: now + LIFETIME + 1)
         assert store.verified_file(digest) is None
 
 

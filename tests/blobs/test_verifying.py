@@ -8,9 +8,9 @@ import pytest
 
 from apps.blobs import backends, ingest, store, verifying
 from apps.blobs.care import integrity
-from apps.blobs.care.verified_files import FOLDER, verified_files
+from apps.blobs.care.verified_files import FOLDER, LARGE, verified_files
 from apps.blobs.store import DamagedInStorage
-from apps.blobs.verifying import BUSY, LARGE, PIECE, BeingVerified
+from apps.blobs.verifying import BUSY, PIECE, BeingVerified
 
 DATA = os.urandom(2 * LARGE)
 
@@ -18,7 +18,9 @@ DATA = os.urandom(2 * LARGE)
 def forget(monkeypatch, digest: str) -> None:
     """Begin as a process of another host begins: it remembers nothing, and finds no mark."""
     monkeypatch.setattr(verified_files, "_found", {})
-    backends.current().path(f"{FOLDER}/{digest}").unlink(missing_ok=True)
+    mark = backends.current().path(f"{FOLDER}/{digest}")
+    assert mark is not None
+    mark.unlink(missing_ok=True)
 
 
 @pytest.fixture
