@@ -13,6 +13,7 @@ import time
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from django.core.signing import BadSignature, Signer
 
@@ -96,10 +97,11 @@ def _write_mark(digest: str, identity: Identity, at: float) -> None:
 def _read_mark(digest: str) -> tuple[Identity, float] | None:
     path = _path(digest)
     try:
-        of, boot, at, *identity = _signer().unsign_object(path.read_text()) if path else ["", "", 0.0]
+        mark: list[Any] = _signer().unsign_object(path.read_text()) if path else ["", "", 0.0]
     except (OSError, BadSignature, ValueError):
         return None
-    return (Identity(*identity), at) if of == digest and boot and boot == _boot() else None
+    of, boot, at, *identity = mark
+    return (Identity(*identity), float(at)) if of == digest and boot and boot == _boot() else None
 
 
 def _path(digest: str) -> Path | None:

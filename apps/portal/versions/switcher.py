@@ -51,8 +51,9 @@ class Switcher:
         }
         about: dict[str, Any] = {name: Subquery(query) for name, query in asked.items()}
         about["is_verified"] = verified(Slot("release", BigIntegerField()))
-        found: QuerySet[Any, dict[str, Any]] = self._parents.objects.filter(pk=Slot("parent", BigIntegerField()))
-        return found.annotate(**about).values(*about)
+        parent = self._parents.objects.filter(pk=Slot("parent", BigIntegerField()))
+        found: QuerySet[Any, dict[str, Any]] = parent.annotate(**about).values(*about)
+        return found
 
     def _newest(self) -> QuerySet[Any]:
         rows = self._readable().newest_first().select_related("release")
