@@ -115,19 +115,6 @@ def test_an_owner_changes_the_visibility(owner, acme):
     assert owner.post("/namespaces/acme/change", {"visibility": "secret"}).status_code == 422
 
 
-def test_an_owner_changes_the_release_rules_and_the_settings_leave_them_alone(owner, acme):
-    page = owner.get("/namespaces/acme/rules").content.decode()
-    assert re.search(r'name="breaking_changes" value="warn"[^>]* checked', page)
-    sent = {"breaking_changes": "refuse", "cooldown_hours": "6", "requires_approval": "on"}
-    assert owner.post("/namespaces/acme/rules", sent).status_code == 303
-
-    assert owner.post("/namespaces/acme/change", {"visibility": "private"}).status_code == 303
-
-    acme.refresh_from_db()
-    assert (acme.breaking_changes, acme.cooldown_hours, acme.requires_approval) == ("refuse", 6, True)
-    assert owner.post("/namespaces/acme/rules", {"breaking_changes": "perhaps"}).status_code == 422
-
-
 # --- Teams on the members page ---------------------------------------------------------------------------------------
 
 

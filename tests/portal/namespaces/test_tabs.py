@@ -41,3 +41,17 @@ def test_the_page_names_the_newest_releases_and_where_to_begin_among_many(browse
     assert "acme/d/aws 2.0.0" in recent
     assert "acme/a/aws 1.0.0" not in recent
     assert "acme/a/aws 1.0.0" in [f"{one.address} {one.release.version}" for one in member.context["recent"]]
+
+
+def test_an_owner_changes_the_release_rules_and_the_settings_leave_them_alone(browser_of, dora, acme):
+    owner = browser_of(dora)
+    page = owner.get("/namespaces/acme/rules").content.decode()
+    assert re.search(r'name="breaking_changes" value="warn"[^>]* checked', page)
+    sent = {"breaking_changes": "refuse", "cooldown_hours": "6", "requires_approval": "on"}
+    assert owner.post("/namespaces/acme/rules", sent).status_code == 303
+
+    assert owner.post("/namespaces/acme/change", {"visibility": "private"}).status_code == 303
+
+    acme.refresh_from_db()
+    assert (acme.breaking_changes, acme.cooldown_hours, acme.requires_approval) == ("refuse", 6, True)
+    assert owner.post("/namespaces/acme/rules", {"breaking_changes": "perhaps"}).status_code == 422
