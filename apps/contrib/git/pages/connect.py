@@ -270,7 +270,7 @@ def trust_host_keys(request: HttpRequest, namespace: str, repository_id: int) ->
         except (Conflict, Invalid, Unavailable) as problem:
             refusal, status = problem, HTTPStatus.CONFLICT
         else:
-            started = " A worker lists the tags now." if repository.started_at else ""
+            started = " Larder lists the tags now." if repository.started_at else ""
             messages.success(request, f"Host keys saved.{started}")
             return see_other("git-repository", place.namespace.name, repository.pk)
     scan_of = frame.scan_of(repository)

@@ -128,7 +128,7 @@ def repository_sync(request: HttpRequest, namespace: str, repository_id: int) ->
     except (Conflict, Invalid) as refusal:
         messages.error(request, sentence(refusal))
     else:
-        messages.success(request, "A worker lists the tags now.")
+        messages.success(request, "Larder lists the tags now.")
     return see_other("git-repository", place.namespace.name, repository.pk)
 
 

@@ -152,7 +152,7 @@ def test_who_enables_the_terraform_registry_accepts_its_terms(tofu, olga):
         ("x.example", {"proxy": "socks5://proxy.example"}, "expected http://"),
         ("x.example", {"ca": "no PEM"}, "is not a PEM certificate"),
         ("x.example", {"ca": "-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
-        ("x.example", {"token": "two words"}, "blanks"),
+        ("x.example", {"token": "two words"}, "contains spaces"),
         ("x.example", {"visibility": "secret"}, "is not a valid choice"),
         ("x.example", {"cooldown_days": -1}, "cooldown_days"),
         ("x.example", {"cooldown_days": 10**9}, "cooldown_days"),

@@ -79,15 +79,15 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
 def test_the_verdicts_of_versions_are_never_confused(browser_of, shelf, version, said):
     page = shown(browser_of(None).get(f"/mirror/providers/registry.opentofu.org/{version}"))
     verdicts = (
-        "seen for the first time",
-        "pinned for hashicorp/random before",
-        "Nothing is verified yet",
-        "names no key for",
+        "saw for the first time",
+        "already pinned for hashicorp/random",
+        "Not verified yet",
+        "publishes no key for",
     )
 
     assert said in page
     assert [text for text in verdicts if text in page and text not in said] == []
-    assert ("word alone" in page) is ("names no key" in said)
+    assert ("vouches for" in page) is ("publishes no key" in said)
 
 
 def test_a_version_shows_its_packages_to_members_who_fetched_it_and_a_lock_snippet_of_verified_bytes_alone(

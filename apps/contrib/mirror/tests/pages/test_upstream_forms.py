@@ -173,7 +173,7 @@ def test_removal_says_what_is_forgotten_and_how_to_keep_it(browser_of, olga):
     page = shown(client.get(f"{ONE}/remove"))
 
     assert "deletes 5 stored packages" in page
-    assert "switch the mirror off instead" in page
+    assert "turn the mirror off instead" in page
     UpstreamPackage.objects.update(used_at=None)
     assert "No one is hit: no client fetched anything of it" in shown(client.get(f"{ONE}/remove"))
     package = UpstreamPackage.objects.earliest("pk")
