@@ -207,6 +207,7 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
     require(viewer, upstreams.VIEW)
     row = upstreams.upstream_for(viewer, host)
+    first = _first_request(row, request.path) if row.is_enabled else None
     context = {
         "upstream": row,
         "facts": upstream_facts.facts_of([row])[row.pk],
@@ -219,9 +220,9 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
         "shown_host": as_written(row.host),
         "now": timezone.now(),
         "hint": checking.hint_of(row) if row.failure else "",
-        "first": _first_request(row, request.path) if row.is_enabled else None,
+        "first": first,
     }
-    if context["first"] is not None and context["first"].is_shown:
+    if first is not None and first.is_shown:
         # Of all registries: a client has one block.
         hosts = [one for one in upstreams.visible_to(viewer) if one.is_enabled]
         context |= {"snippets": snippets_for(hosts), **_own()}

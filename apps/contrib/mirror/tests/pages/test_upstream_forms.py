@@ -73,7 +73,7 @@ def test_a_new_registry_is_asked_at_once_and_its_page_waits_for_the_first_reques
             "Found an object without providers.v1, expected",
             "Check the host",
         ),
-        (faults.says(200, b"<html>"), "is not JSON", "what answers there is no registry"),
+        (faults.says(200, b"<html>"), "is not JSON", "something other than a registry answers there"),
         (faults.says(404, b""), "The answer was 404", "it has no discovery document"),
     ],
     ids=["modules", "page", "missing"],
