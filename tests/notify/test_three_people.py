@@ -33,7 +33,8 @@ def used(cast):
 def home_of(browser) -> tuple[str, str]:
     """What home asks the person to do, and what it only tells."""
     page = pages.shown(browser.get("/"))
-    return tuple(page.partition(part)[2].partition("</section>")[0] for part in (" data-to-do>", " data-to-know>"))
+    to_do, to_know = (page.partition(part)[2].partition("</section>")[0] for part in (" data-to-do>", " data-to-know>"))
+    return to_do, to_know
 
 
 @pytest.mark.both

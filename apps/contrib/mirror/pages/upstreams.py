@@ -208,6 +208,8 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     require(viewer, upstreams.VIEW)
     row = upstreams.upstream_for(viewer, host)
     first = _first_request(row, request.path) if row.is_enabled else None
+    if first is not None and (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
     context = {
         "upstream": row,
         "facts": upstream_facts.facts_of([row])[row.pk],
@@ -241,6 +243,8 @@ def _first_request(row: Upstream, page: str) -> FirstUse:
         return FirstUse(page, "", f"The first request came: {first.address}", first.created_at, link)
     if row.succeeded_at is None and row.failed_at is None:
         return FirstUse(page, f"Asking {as_written(row.host)} for its services…")
+    if row.succeeded_at is None:
+        return FirstUse(page, "Waiting for an answer that Larder can use")
     return FirstUse(page, "Waiting for the first request of a client")
 
 

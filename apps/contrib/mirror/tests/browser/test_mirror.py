@@ -41,6 +41,7 @@ def test_staff_mirror_a_registry_fetch_in_advance_and_complete_a_lock_file(page:
     page.get_by_role("button", name="Add the registry").click()
     expect(page.get_by_role("heading", name=HOST).first).to_be_visible()
     expect(page.locator("#first-use")).to_contain_text("Waiting for the first request of a client")
+    expect(page.get_by_text("provider_installation").first).to_be_visible()
     look(page, "new registry")
 
     page.goto("/mirror")

@@ -51,7 +51,7 @@ def test_a_new_registry_is_asked_at_once_and_its_page_waits_for_the_first_reques
 
     page = shown(client.get(one))
     assert f"Asking {registry.host} for its services" in page
-    assert f'hx-get="{one}"' in page
+    assert f'hx-get="{one}?waits=Asking' in page
     work()
     page = shown(client.get(one))
     assert "Waiting for the first request of a client" in page
