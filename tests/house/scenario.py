@@ -280,14 +280,12 @@ def body_of(name, method, row):
 
 def _acts(namespace):
     """The actions on a version."""
-    several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore", "end-cooldown"), '{"reason": "No."}')
     many = json.dumps({"versions": [{"address": f"{namespace}/vpc/aws", "version": "1.0.0"}], "reason": "No."})
-    acts = several | {(f"api:versions-{act}", "POST"): _json(many) for act in texts}
-    acts |= {
-        (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
-    }
+    acts = {(f"api:versions-{act}", "POST"): _json(many) for act in texts}
+    acts["portal:lifecycle-several", "POST"] = {"data": {"reason": "No."}}
     for kind, name in (("module", "vpc/aws"), ("provider", "dns")):
+        acts |= {(f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items()}
         told = {"reason": "No.", "confirm": f"{namespace}/{name} 1.0.0"}
         acts[f"api:{kind}-purge", "POST"] = _json(json.dumps(told))
         acts[f"portal:{kind}-purge", "POST"] = {"data": told}

@@ -34,7 +34,7 @@ class VersionInput(serializers.Serializer[Any]):
 class VersionsInput(serializers.Serializer[Any]):
     """The verbs check the reason, as for a single version."""
 
-    versions = VersionInput(many=True, allow_empty=False, max_length=several.MAX_VERSIONS)
+    versions = serializers.ListField(child=VersionInput(), allow_empty=False, max_length=several.MAX_VERSIONS)
     reason = serializers.CharField(required=False, default="", allow_blank=True, help_text="A dry run needs none.")
 
 

@@ -24,8 +24,13 @@ class Attention:
     number: int = 0
 
 
-def number_of(to_do: Iterable[Item]) -> int:
-    return sum(item.count for item in to_do)
+def at_home(person: Person) -> tuple[list[Item], list[Item], Attention]:
+    """Return the lines of `table.lines_for`, and the number, which the next pages repeat."""
+    asked = table.asked_of(person.user)
+    to_do, to_know = table.lines_for(person, asked)
+    number = _number_of(to_do)
+    cache.set(_key(person.viewer, asked, person.waiting), number, perhaps.NUMBER_LASTS.total_seconds())
+    return to_do, to_know, Attention(person.waiting, number)
 
 
 def attention_for(viewer: Viewer) -> Attention:
@@ -35,9 +40,17 @@ def attention_for(viewer: Viewer) -> Attention:
     if not asked.rows:
         return Attention()
     waiting = waiting_for(viewer) if asked.rows & _OF_RELEASES else Waiting()
-    key = f"attention-{viewer.user.pk}-{asked.last_act}-{waiting.held}-{'-'.join(map(str, waiting.approvals))}"[:250]
+    key = _key(viewer, asked, waiting)
     number = cache.get(key)
     if number is None:
-        number = number_of(table.lines_for(Person.of(viewer, waiting), asked)[0])
+        number = _number_of(table.lines_for(Person.of(viewer, waiting), asked)[0])
         cache.set(key, number, perhaps.NUMBER_LASTS.total_seconds())
     return Attention(waiting, number)
+
+
+def _number_of(to_do: Iterable[Item]) -> int:
+    return sum(item.count for item in to_do)
+
+
+def _key(viewer: Viewer, asked: table.Asked, waiting: Waiting) -> str:
+    return f"attention-{viewer.user_id}-{asked.last_act}-{waiting.held}-{'-'.join(map(str, waiting.approvals))}"[:250]

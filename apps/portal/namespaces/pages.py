@@ -102,7 +102,9 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
         if page.paginator.count + context["provider_count"] <= 1:
-            context["first"] = _first_publication(row, request.path)
+            context["first"] = first = _first_publication(row, request.path)
+            if (unchanged := first.unchanged_for(request)) is not None:
+                return unchanged
     context["may_ask"] = role is not None and not context["may_publish"]
     if viewer.user is not None and context["may_ask"]:
         context["requested"] = access_requests.recent_of(viewer.user).get(row.name)

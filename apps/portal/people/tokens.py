@@ -21,7 +21,7 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
 from apps.portal.frame import one_time_secret, reauthentication
-from apps.portal.frame.first_use import FirstUse
+from apps.portal.frame.first_use import ROW, FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
@@ -111,16 +111,20 @@ def issue(request: HttpRequest, form: TokenForm, user: User, page_of: Callable[[
 def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     """Show a new token once."""
     token = tokens.token_of(person_of(session_viewer(request)), token_id)
+    first = first_use_of(token, request.path)
+    if (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
-    context = {"token": token, "first": first_use_of(token, request.path), **shown}
+    context = {"token": token, "first": first, **shown}
     return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", context))
 
 
 def first_use_of(token: ApiToken, page: str) -> FirstUse:
     by = token.last_used_by or "A client"
     done = f"{by} used it" if token.last_used_at else ""
-    return FirstUse(page, "Waiting for the first client that uses it, such as tofu init", done, token.last_used_at)
+    waits = "Waiting for the first client that uses it, such as tofu init"
+    return FirstUse(page, waits, done, token.last_used_at, part=ROW)  # the rest shows the secret, once
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

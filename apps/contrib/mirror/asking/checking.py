@@ -22,8 +22,8 @@ HINTS = {
     "connection_failed": "Check that it is up, and speaks HTTPS.",
     "unauthorized": "Enter a token that the registry accepts.",
     "forbidden": "Enter a token that the registry accepts.",
-    "not_found": "Check the host: it has no discovery document, so it is no registry, or one at another URL.",
-    "bad_json": "Check the host: what answers there is no registry.",
+    "not_found": "Check the host: it has no discovery document. A registry at another address needs that as its URL.",
+    "bad_json": "Check the host: something other than a registry answers there.",
     "private_address": "Allow its address with LARDER_UPSTREAM_ALLOW.",
 }
 

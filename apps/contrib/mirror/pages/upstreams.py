@@ -209,6 +209,9 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
     require(viewer, upstreams.VIEW)
     row = upstreams.upstream_for(viewer, host)
+    first = _first_request(row, request.path) if row.is_enabled else None
+    if first is not None and (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
     context = {
         "upstream": row,
         "facts": upstream_facts.facts_of([row])[row.pk],
@@ -221,9 +224,9 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
         "shown_host": as_written(row.host),
         "now": timezone.now(),
         "hint": checking.hint_of(row) if row.failure else "",
-        "first": _first_request(row, request.path) if row.is_enabled else None,
+        "first": first,
     }
-    if context["first"] is not None and context["first"].is_shown:
+    if first is not None and first.is_shown:
         # Of all registries: a client has one block.
         hosts = [one for one in upstreams.visible_to(viewer) if one.is_enabled]
         context |= {"snippets": snippets_for(hosts), **_own()}
@@ -242,6 +245,8 @@ def _first_request(row: Upstream, page: str) -> FirstUse:
         return FirstUse(page, "", f"The first request came: {first.address}", first.created_at, link)
     if row.succeeded_at is None and row.failed_at is None:
         return FirstUse(page, f"Asking {as_written(row.host)} for its services…")
+    if row.succeeded_at is None:
+        return FirstUse(page, "Waiting for an answer that Larder can use")
     return FirstUse(page, "Waiting for the first request of a client")
 
 

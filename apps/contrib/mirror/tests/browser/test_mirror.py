@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watch, browsing, sign_in
+from tests.browser.conftest import Watch, browsing, look, sign_in
 from tests.builders import misbehaving
 from tests.builders.misbehaving import HOST, Registry
 from tests.live import Live
@@ -40,6 +40,9 @@ def test_staff_mirror_a_registry_fetch_in_advance_and_complete_a_lock_file(page:
     page.get_by_label("Cool-down in days").fill("0")
     page.get_by_role("button", name="Add the registry").click()
     expect(page.get_by_role("heading", name=HOST).first).to_be_visible()
+    expect(page.locator("#first-use")).to_contain_text("Waiting for the first request of a client")
+    expect(page.get_by_text("provider_installation").first).to_be_visible()
+    look(page, "new registry")
 
     page.goto("/mirror")
     page.get_by_role("link", name="Fetch in advance").click()

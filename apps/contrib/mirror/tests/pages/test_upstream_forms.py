@@ -5,18 +5,24 @@ from datetime import timedelta
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror.asking import upstreams
+from apps.contrib.mirror.asking import checking, upstreams
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
+from apps.contrib.mirror.tasks import check_upstream
 from apps.contrib.mirror.tests import mirrored
+from apps.jobs.models import Job
 from tests.builders import faults
 from tests.pages import shown, text_of
 from tests.rows import for_each_row
-from tests.shelves import run_jobs
 
 DAYS = {"cooldown_days": 3, "evict_days": 0}
 FORM = {"visibility": "public", "list_seconds": 600, "stale_hours": 168, "quota_gb": 0} | DAYS
 TOFU, TERRAFORM = "/mirror/add?host=registry.opentofu.org", "/mirror/add?host=registry.terraform.io"
 ONE = "/mirror/upstreams/registry.opentofu.org"
+
+
+def work():
+    for job in Job.objects.filter(kind=checking.JOB, state="queued"):
+        check_upstream(job_id=job.pk)
 
 
 def changes():
@@ -45,8 +51,8 @@ def test_a_new_registry_is_asked_at_once_and_its_page_waits_for_the_first_reques
 
     page = shown(client.get(one))
     assert f"Asking {registry.host} for its services" in page
-    assert f'hx-get="{one}"' in page
-    run_jobs()
+    assert f'hx-get="{one}?waits=Asking' in page
+    work()
     page = shown(client.get(one))
     assert "Waiting for the first request of a client" in page
     assert "provider_installation" in page.partition("Waiting for the first request")[2], "the block for clients"
@@ -67,7 +73,7 @@ def test_a_new_registry_is_asked_at_once_and_its_page_waits_for_the_first_reques
             "Found an object without providers.v1, expected",
             "Check the host",
         ),
-        (faults.says(200, b"<html>"), "is not JSON", "what answers there is no registry"),
+        (faults.says(200, b"<html>"), "is not JSON", "something other than a registry answers there"),
         (faults.says(404, b""), "The answer was 404", "it has no discovery document"),
     ],
     ids=["modules", "page", "missing"],
@@ -78,7 +84,7 @@ def test_a_host_that_is_no_registry_is_named_with_what_to_do(
     client = browser_of(olga)
     registry.misbehave("/.well-known/terraform.json", answer)
     client.post("/mirror/add", FORM | {"host": registry.host, "url": registry.url, "enabled": "on"})
-    run_jobs()
+    work()
 
     page = text_of(client.get(f"/mirror/upstreams/{registry.host}"))
     assert "Larder cannot use this registry yet" in page
