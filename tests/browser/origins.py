@@ -47,7 +47,10 @@ def show(password: str) -> None:
     maya.set_password(password)
     maya.save()
     release = Release.objects.get(namespace__name="acme", name="vpc/aws", version="2.1.0")
-    _from_ci(release, {**GITHUB.claims, "repository": "acme/terraform-aws-vpc", "ref": "refs/tags/v2.1.0"})
+    repository, ref = "acme/terraform-aws-vpc", "refs/tags/v2.1.0"
+    workflow = f"{repository}/.github/workflows/release.yml@{ref}"
+    said = {"repository": repository, "ref": ref, "workflow_ref": workflow, "actor": "maya"}
+    _from_ci(release, {**GITHUB.claims, **said})
     at = release.published_at
     decided: dict[str, Any] = {"asked_at": at, "until": at, "decided_at": at, "decided_by": jonas}
     Approval.objects.create(

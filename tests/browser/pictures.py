@@ -27,13 +27,14 @@ STILL, MOVING = {"width": 1280, "height": 800}, {"width": 1120, "height": 700}
 MAX_BYTES, MAX_RECORDING_BYTES = 400_000, 1_500_000  # of the pictures together: a clone carries them
 MODULE, BUCKET = "/modules/acme/vpc/aws", "/modules/acme/s3-bucket/aws"
 REPOSITORY = "acme/terraform-modules"
-PICTURES: dict[str, tuple[str, Literal["light", "dark"]]] = {
-    "module-light": (MODULE, "light"),
-    "module-dark": (MODULE, "dark"),
-    "comparison": (f"{MODULE}/compare/1.2.1...2.0.0", "light"),
-    "consequences": (f"{BUCKET}/2.1.1/lifecycle?act=yank", "light"),
-    "tags": ("/namespaces/acme/git/1", "light"),
-    "origin": (f"{MODULE}/2.1.0/origin", "light"),
+# Where each is, its colours, and how far it is scrolled.
+PICTURES: dict[str, tuple[str, Literal["light", "dark"], int]] = {
+    "module-light": (MODULE, "light", 0),
+    "module-dark": (MODULE, "dark", 0),
+    "comparison": (f"{MODULE}/compare/1.2.1...2.0.0", "light", 0),
+    "consequences": (f"{BUCKET}/2.1.1/lifecycle?act=yank", "light", 0),
+    "tags": ("/namespaces/acme/git/1", "light", 240),
+    "origin": (f"{MODULE}/2.1.0/origin", "light", 0),
 }
 PASSWORD = "quince jelly for everyone"
 QUEUE = {
@@ -85,7 +86,7 @@ def connect(larder: Live, git: Site) -> None:
     repository.tag("topic/v1.1.0")
     repository.tag("nightly")
     rules = [{"tag": f"{name}/v{{version}}", "folder": name, "module": f"{name}/aws"} for name in ("cache", "topic")]
-    with larder.client(larder.token("maya")) as client:
+    with larder.client(larder.token()) as client:
         answer = client.post(
             "/api/v1/namespaces/acme/repositories", json={"url": git.url_of(REPOSITORY), "rules": rules}
         )
@@ -128,11 +129,12 @@ def opened(browser: Browser, size: dict[str, int], theme: Literal["light", "dark
 
 
 def take(browser: Browser, folder: Path) -> None:
-    for name, (path, theme) in PICTURES.items():
+    for name, (path, theme, scrolled) in PICTURES.items():
         with opened(browser, STILL, theme) as context:
             page = signed_in(context)
             answer = page.goto(path)
             assert answer is not None and answer.ok, path  # noqa: PT018
+            page.evaluate("pixels => scrollTo(0, pixels)", scrolled)
             page.screenshot(path=folder / f"{name}.png")
             words = [
                 "cwebp",

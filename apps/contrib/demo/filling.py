@@ -22,6 +22,7 @@ from apps.modules import publishing as modules
 from apps.providers import publishing as providers
 from apps.releases.models import Kind, Release, State
 from apps.signing import keys
+from apps.signing.models import State as KeyState
 
 log = structlog.get_logger("larder.demo")
 
@@ -120,7 +121,7 @@ def _publish(planned: Planned) -> None:
 def _has_key(namespace: str, owner: Viewer) -> bool:
     """Return whether the registry can sign for the namespace; ask for a key if it has none."""
     space = Namespace.objects.get(name=namespace)
-    if space.signing_keys.filter(state=keys.State.ACTIVE).exists():
+    if space.signing_keys.filter(state=KeyState.ACTIVE).exists():
         return True
     if not space.signing_keys.exists():
         keys.request(namespace=space, algorithm="ed25519", actor=owner)
