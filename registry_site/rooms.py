@@ -17,6 +17,7 @@ INSTALLED_ROOMS = {
     "assistants": "apps.contrib.assistants.room.Assistants",
     "saml": "apps.contrib.saml.room.Saml",
     "demo": "apps.contrib.demo.room.Demo",
+    "checks": "apps.contrib.checks.room.Checks",
 }
 
 
