@@ -89,6 +89,9 @@ class Room(AppConfig):
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
+    # Sections of pages that others have, by the page: a template, and what returns the values that it calls `found`
+    # (`portal.frame.sections`).
+    page_sections: Mapping[str, tuple[tuple[str, Name], ...]] = {}
     # A template beside the form that publishes: another way.
     publishing_aside = ""
 
@@ -138,6 +141,10 @@ class Room(AppConfig):
     # What follows a publication, and goes with a purge, in the transaction of each.
     after_publication: Names = ()
     purges: Names = ()
+    # What a release has to wait for, beside the approval of a person: `releases.publishing.approving.conditions`.
+    publication_conditions: Names = ()
+    # What is said of releases in a few words: `releases.catalogue.marks.sources`.
+    release_marks: Names = ()
     # Who else is hit by an act on releases, before it is done: `releases.lifecycle.impact.Contributor`.
     consequences: Names = ()
     # Bytes that count to a namespace, beside those of its versions.

@@ -123,6 +123,7 @@ class Topic(models.TextChoices):
     HANDOVER = "handover", "Connections of former owners of your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     GIT = "git", "Alarms of Git repositories of your namespaces"
+    CHECKS = "checks", "Findings in versions of your namespaces, and your releases that wait for checks"
     UPSTREAMS = "upstreams", "Alarms and changed policies of mirrored registries, if you may decide them"
 
 

@@ -1,7 +1,31 @@
-from apps.room import Room
+from celery.schedules import crontab
+
+from apps.room import MenuEntry, Room, VersionTab
 
 
 class Checks(Room):
     name = "apps.contrib.checks"
     label = "checks"
     verbose_name = "Checks"
+
+    api_urls = ("apps.contrib.checks.api",)
+    portal_urls = ("apps.contrib.checks.pages",)
+    namespace_menu = (MenuEntry("Required checks", "portal:namespace-checks", key="checks"),)
+    version_tabs = (VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab", count="pages.count"),)
+    page_sections = {
+        "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
+        "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),
+    }
+    help_topics = {"checks": "checks", "checks-policy": "checks#require-checks"}
+
+    periodic_tasks = {
+        "sweep-checks": {"task": "checks.sweep", "schedule": 60.0},
+        "prune-checks": {"task": "checks.prune", "schedule": crontab(hour=3, minute=22)},
+    }
+    attention = ("attention.WAITING", "attention.FINDINGS")
+
+    after_publication = ("sending.published",)
+    purges = ("sending.drop",)
+    stored_bytes = ("sending.stored_bytes",)
+    publication_conditions = ("holding.waits",)
+    release_marks = ("wording.marks",)

@@ -14,7 +14,9 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import page_of, url_of
+from apps.portal.frame.sections import sections_of
 from apps.portal.versions.pages import VersionPages, badges_markdown
+from apps.releases.catalogue import marks
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.lifecycle import tombstones
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
@@ -63,6 +65,9 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     context["page"] = page_of(
         described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
     )
+    said = marks.of(one.pk for one in context["page"].object_list if one.quarantined_at is None)
+    for one in context["page"].object_list:
+        one.marks = said.get(one.pk, ())
     context["badges"] = badges_markdown(address) if parent.namespace.visibility == Visibility.PUBLIC else ""
     frame = pages.frame_of_all(viewer, parent, role, "versions")
     default: Release | None = frame.get("release")
@@ -84,8 +89,10 @@ TITLES = {
 @login_not_required
 @require_safe
 def version_compare(request: HttpRequest, *, pages: VersionPages, numbers: str, **names: str) -> HttpResponse:
-    found = pages.compare(session_viewer(request), pages.address_type(**names), numbers)
-    return render(request, f"portal/{pages.kind}/compare.html", context_of(found))
+    viewer = session_viewer(request)
+    found = pages.compare(viewer, pages.address_type(**names), numbers)
+    context = context_of(found) | {"sections": sections_of("comparison", viewer, found)}
+    return render(request, f"portal/{pages.kind}/compare.html", context)
 
 
 def context_of(comparison: Comparison) -> dict[str, Any]:

@@ -31,6 +31,7 @@ from apps.portal.frame.page_urls import Address, url_of
 from apps.portal.versions import tabs
 from apps.portal.versions.effects import tombstone_of
 from apps.portal.versions.switcher import Switcher, UrlOf
+from apps.releases.catalogue import marks
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle import tombstones
@@ -111,6 +112,7 @@ class VersionPages(ABC):
         address = parent.address
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
         context |= {"namespace": parent.namespace, "kind": self.kind}
+        context["marks"] = marks.of([release.pk])[release.pk] if release.quarantined_at is None else []
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
         files = self.files_of(shown) if role == Role.OWNER else []
         context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]

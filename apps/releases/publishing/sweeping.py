@@ -13,7 +13,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import READY, WORKING, Release, State
-from apps.releases.origin.models import Participant
+from apps.releases.origin.models import Decision, Participant
 from apps.releases.publishing import approving, resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
@@ -44,7 +44,8 @@ def sweep() -> int:
     # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.
     orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
     unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
-    unapproved = Release.objects.filter(state=State.AWAITING_APPROVAL, approval__until__lt=timezone.now())
+    late = {"approval__decision": Decision.WAITING, "approval__until__lt": timezone.now()}
+    unapproved = Release.objects.filter(state=State.AWAITING_APPROVAL, **late)
     ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
     ended += _end(unapproved, approving.UNAPPROVED)
     # Only waiting tickets and drafts: an upload in progress renews for less, and asks the gate itself.
