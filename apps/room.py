@@ -151,6 +151,8 @@ class Room(AppConfig):
     stored_bytes: Names = ()
     # How a kind of release refreshes its search document.
     search_refreshers: Mapping[str, Name] = {}
+    # Filters of the lists and orders: `releases.catalogue.indexing.RoomFacet`.
+    search_facets: Names = ()
 
     # --- Operators
     # Raise `Invalid` where no process may start, with the database that it has. Called once the tables are up to date.

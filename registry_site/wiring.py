@@ -48,6 +48,7 @@ def connect() -> None:
     pipeline.afterwards = room.all_of("after_publication")
     approving.conditions = room.all_of("publication_conditions")
     marks.sources = room.all_of("release_marks")
+    indexing.room_facets = room.all_of("search_facets")
     indexing.refreshers = dict(room.by_key("search_refreshers"))
     turns.refills = dict(room.by_key("job_refills"))
     queues.of_rooms = tuple((queue, names) for one in room.rooms("queues") for queue, names in one.queues.items())

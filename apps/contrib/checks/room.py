@@ -29,3 +29,4 @@ class Checks(Room):
     stored_bytes = ("sending.stored_bytes",)
     publication_conditions = ("holding.waits",)
     release_marks = ("wording.marks",)
+    search_facets = ("wording.FACET",)

@@ -25,6 +25,7 @@ from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.versions import Version
+from apps.releases.catalogue import indexing
 from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import Kind, Release, State
 from apps.releases.publishing.quotas import require_bytes
@@ -137,7 +138,9 @@ def _send(viewer: Viewer, target: Target, name: str, report: shape.Report, sha25
         kept = rows.filter(check_name=name).order_by("-received_at", "-pk").values_list("pk", flat=True)[:HISTORY]
         rows.filter(check_name=name).exclude(pk__in=list(kept)).delete()
     _record(viewer, target, new, before)
-    if target.release is not None:
+    if target.release is not None and target.is_published:
+        indexing.refresh_facet("checks", target.release)
+    elif target.release is not None:
         holding.look_again(target.release)
     return new
 
@@ -216,6 +219,8 @@ def remove(*, viewer: Viewer, target: Target, name: str, reason: str) -> None:
         if not rows.delete()[0]:
             raise NotFound(f"{target} has no check {name[:80]!a}.")
         viewer.record(Event.CHECK_REMOVED, subject=str(target), check=name, reason=reason)
+        if target.release is not None:
+            indexing.refresh_facet("checks", target.release)
 
 
 # --- What the core asks through the door ----------------------------------------------------------------------------

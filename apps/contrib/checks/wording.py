@@ -4,8 +4,11 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping
 
 from apps.contrib.checks.models import Outcome, Report
+from apps.contrib.checks.reading import shape
 from apps.contrib.checks.reading.shape import SEVERITIES
+from apps.releases.catalogue.indexing import RoomFacet
 from apps.releases.catalogue.marks import Mark
+from apps.releases.models import Release
 
 NONE_SENT = "No checks were sent"
 _TONES = {Outcome.PASSED: "ok", Outcome.WARNING: "warn", Outcome.FAILED: "bad"}
@@ -30,7 +33,7 @@ def counted(report: Report) -> str:
     return report.summary[:200] or ("No findings" if report.format == "sarif" else "No details")
 
 
-def state_of(reports: Collection[Report]) -> str:
+def state_of(reports: Iterable[Report]) -> str:
     """The worst state of several; empty for none."""
     states = {report.state for report in reports}
     return next((one for one in (Outcome.FAILED, Outcome.WARNING, Outcome.PASSED) if one in states), "")
@@ -63,3 +66,10 @@ def marks(releases: Iterable[int]) -> Mapping[int, Mark]:
         number: Mark("checks", line_of(reports), _TONES[Outcome(state_of(reports))], "checks")
         for number, reports in found.items()
     }
+
+
+def _standing(release: Release) -> str:
+    return state_of(Report.objects.about(release).newest())
+
+
+FACET = RoomFacet("checks", "Checks", shape.STATES, _standing)
