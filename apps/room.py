@@ -145,6 +145,8 @@ class Room(AppConfig):
     publication_conditions: Names = ()
     # What is said of releases in a few words: `releases.catalogue.marks.sources`.
     release_marks: Names = ()
+    # What is read of an artifact that is attached to a release over OCI: `oci.attaching.Reader`.
+    attachment_readers: Names = ()
     # Who else is hit by an act on releases, before it is done: `releases.lifecycle.impact.Contributor`.
     consequences: Names = ()
     # Bytes that count to a namespace, beside those of its versions.

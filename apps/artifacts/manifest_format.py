@@ -13,7 +13,7 @@ from typing import Any
 from apps.artifacts.errors import DigestInvalid, ManifestInvalid
 from apps.artifacts.names import Digest
 from apps.lib.formats import strict_json
-from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
+from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE, TITLE
 
 DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -38,12 +38,13 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """`may_be_away`: it need not be in the repository."""
+    """`may_be_away`: it need not be in the repository. `title` is the file name that its sender gave it, or empty."""
 
     media_type: str
     digest: Digest
     size: int
     may_be_away: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,7 @@ def _descriptor(value: Any, where: str) -> Descriptor:
         raise ManifestInvalid(f"{where}.size is {_shown(size)}, expected a number of bytes.")
     if urls is not None and not (isinstance(urls, list) and all(isinstance(url, str) for url in urls)):
         raise ManifestInvalid(f"{where}.urls is {_shown(urls)}, expected an array of text.")
-    _annotations(value, where)
+    title = _annotations(value, where).get(TITLE, "")
     if (data := value.get("data")) is not None:
         # Readers may use embedded bytes instead of the blob: both must be the same.
         try:
@@ -159,7 +160,8 @@ def _descriptor(value: Any, where: str) -> Descriptor:
             content = None
         if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
             raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
-    return Descriptor(media_type, digest, size, may_be_away=bool(urls) or media_type in _NOT_DISTRIBUTED)
+    is_away = bool(urls) or media_type in _NOT_DISTRIBUTED
+    return Descriptor(media_type, digest, size, may_be_away=is_away, title=title)
 
 
 def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:

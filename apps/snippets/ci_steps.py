@@ -104,6 +104,7 @@ def _notes(kind: str, plan: Plan) -> Iterator[str]:
         yield "Keep the job of a module or that of a provider, and write your address."
     if "provider" in plan.jobs:
         yield "ci/build.sh is your build, such as goreleaser release --clean: it writes the zips to dist."
+    yield "To send what a scanner found, add its report before the address: --report checkov=results.sarif."
     if plan.branch:
         yield f"The branch {plan.branch} publishes the number in the file VERSION: raise it with each release."
     if kind == "circleci" and plan.named("context"):

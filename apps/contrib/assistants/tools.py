@@ -37,7 +37,7 @@ from apps.providers import comparing as provider_versions
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import reading as providers
 from apps.providers.models import Provider
-from apps.releases.catalogue import search
+from apps.releases.catalogue import marks, search
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.lifecycle.impact import Act
 from apps.releases.models import Kind, Release, State
@@ -180,11 +180,17 @@ def describe_version(viewer: Viewer, given: Given) -> Document:
         "address": str(row.module.address),
         **whole,
         "origin": origin.line_of(row.release),
+        **_marks_of(row.release),
         "warnings": warnings_of(row.release),
         "block": None if is_example else block_of_unit(row.module.address, row.release.version, stored),
         "folder": folder,
         **{part: [unit["path"] for unit in whole[part]] for part in ("submodules", "examples")},
     }
+
+
+def _marks_of(release: Release) -> Document:
+    """What rooms say of it in a few words, by their names."""
+    return {one.name: one.text for one in marks.of([release.pk])[release.pk]}
 
 
 def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) -> Document:
@@ -199,6 +205,7 @@ def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) 
         "address": str(provider.address),
         **whole,
         "origin": origin.line_of(row.release),
+        **_marks_of(row.release),
         "warnings": warnings_of(row.release),
         "block": required_block(provider.address, row.release.version),
         "documentation": [f"{kind}: {name}" for kind, name in pages],

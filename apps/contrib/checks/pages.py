@@ -53,11 +53,6 @@ class Row:
     is_old: bool
 
 
-def count(opened: Opened) -> int | None:
-    """Not 0, which would hide the tab: that no checks were sent is worth knowing."""
-    return Report.objects.filter(release=opened.shown.release.pk, is_newest=True).count() or None
-
-
 def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     release: Release = opened.shown.release
     reports = list(sending.newest_of(_target_of(release)))

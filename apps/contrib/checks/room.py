@@ -8,10 +8,10 @@ class Checks(Room):
     label = "checks"
     verbose_name = "Checks"
 
-    api_urls = ("apps.contrib.checks.api",)
+    api_urls = ("apps.contrib.checks.api.urls",)
     portal_urls = ("apps.contrib.checks.pages",)
     namespace_menu = (MenuEntry("Required checks", "portal:namespace-checks", key="checks"),)
-    version_tabs = (VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab", count="pages.count"),)
+    version_tabs = (VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab"),)
     page_sections = {
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
         "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),
@@ -29,4 +29,5 @@ class Checks(Room):
     stored_bytes = ("sending.stored_bytes",)
     publication_conditions = ("holding.waits",)
     release_marks = ("wording.marks",)
+    attachment_readers = ("attached.REPORTS",)
     search_facets = ("wording.FACET",)

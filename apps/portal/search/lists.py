@@ -125,11 +125,19 @@ def modules(request: HttpRequest) -> HttpResponse:
         unfiltered = query.docs(gate.visible_namespaces(viewer), filters={}, since=None, sort=search.BY_NAME)
         context |= {
             "yanked_count": 0 if query.yanked else with_yanked.count(),
+            "without_filters": _without_filters(request.GET),
             "unfiltered_count": unfiltered.count() if replace(query, q="").is_filtered else 0,
         }
     response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _without_filters(sent: QueryDict) -> str:
+    rest = sent.copy()
+    for name in (*search.facets(), "team", "recent", "page"):
+        rest.pop(name, None)
+    return f"?{rest.urlencode()}"
 
 
 def _room_sorts() -> dict[str, str]:

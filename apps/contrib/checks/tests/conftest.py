@@ -12,8 +12,9 @@ from apps.accounts.models import Namespace
 from apps.contrib.checks import policy
 from apps.contrib.checks.policy import Requirement
 from tests.api.conftest import as_described, untouchable
+from tests.oci.conftest import repo
 
-__all__ = ["as_described", "untouchable"]
+__all__ = ["as_described", "repo", "untouchable"]
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0/checks"
 

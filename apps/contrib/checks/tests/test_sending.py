@@ -13,7 +13,9 @@ from apps.contrib.checks.models import Report
 from apps.contrib.checks.reading import shape
 from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.conftest import URL, plain
+from apps.releases.catalogue import marks
 from apps.releases.lifecycle import purging
+from tests.oci.manifests.documents import IMAGE, descriptor, digest_of, image
 from tests.rows import for_each_row
 from tests.sessions import in_browser
 
@@ -198,3 +200,36 @@ def test_two_senders_of_one_name_leave_one_that_counts(tofu, send, published, al
     assert [one.summary for one in Report.objects.about(release).newest()] == ["second"]
 
 
+
+
+def test_a_report_attached_over_oci_becomes_a_check_named_by_its_file(published, repo, tofu, bob):
+    published("pantry/vpc/aws", "1.2.0")
+    at = repo("pantry/vpc/aws")
+    package = at.get("1.2.0").content
+
+    assert _attached(at, package, samples.FINDINGS, "results_Sarif.sarif").status_code == 201
+
+    found = tofu(bob).get("/api/v1/modules/pantry/vpc/aws/1.2.0/checks/results_sarif").json()
+    assert (found["state"], found["sent_by"], found["matches"]) == ("failed", "alice", True)
+    refused = _attached(at, package, b"nothing", "b.sarif")
+    assert refused.status_code == 400
+    assert "This report was refused" in refused.content.decode()
+    assert Report.objects.count() == 1
+
+
+def _attached(at, package, content, title):
+    for data in (b"{}", content):
+        begun = at.client.post("/v2/pantry/vpc/aws/blobs/uploads/", content_type="application/octet-stream")
+        place = f"{begun.headers['Location']}?digest={digest_of(data)}"
+        at.client.generic("PUT", place, data, content_type="application/octet-stream")
+    sarif = "application/sarif+json"
+    document = json.loads(image(content, layer_type=sarif, artifactType=sarif, subject=descriptor(package, IMAGE)))
+    document["layers"][0]["annotations"] = {"org.opencontainers.image.title": title}
+    return at.put(json.dumps(document).encode())
+
+
+def test_assistants_read_the_line(published, tofu, send, alice):
+    release = published()
+    send(tofu(alice), samples.FINDINGS)
+
+    assert [one.text for one in marks.of([release.pk])[release.pk]] == ["1 high finding"]
