@@ -65,9 +65,7 @@ def read(viewer: Viewer, repository: Repository, parsed: ParsedManifest) -> Sequ
     versions = versions_of(**found.coordinate).filter(manifest_digest=parsed.subject)
     releases = Release.objects.published().filter(pk__in=versions.values("release")).select_related("namespace")
     return [
-        _read(viewer, found, release, layer, reader)
-        for release in releases.order_by("pk")
-        for layer, reader in wanted
+        _read(viewer, found, release, layer, reader) for release in releases.order_by("pk") for layer, reader in wanted
     ]
 
 

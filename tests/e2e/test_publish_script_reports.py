@@ -6,7 +6,6 @@ import json
 import pytest
 
 from tests.e2e.answering import ADDRESS, RELEASE, document, make, run, server
-from tests.rows import for_each_row
 
 __all__ = ["make", "server"]
 pytestmark = [pytest.mark.needs("curl", "git", "dash")]
@@ -57,7 +56,8 @@ def test_it_says_that_a_release_waits_for_required_checks(make, server):
     assert "waits for those that acme requires" in run(here, "--published-only acme/vpc/aws 1.0.0", 3)
 
 
-@for_each_row("words", ["--report", "--report checkov", "--report Check=a.sarif", "--report =a", "--report x=missing"])
-def test_a_report_that_is_not_there_is_named_before_anything_is_sent(make, server, words):
-    assert "expected" in run(make(), f"{words} acme/vpc/aws 1.0.0", 2)
+def test_a_report_that_is_not_there_is_named_before_anything_is_sent(make, server):
+    here = make()
+    for words in ("--report", "--report checkov", "--report Check=a.sarif", "--report =a", "--report x=missing"):
+        assert "expected" in run(here, f"{words} acme/vpc/aws 1.0.0", 2), words
     assert not server.requests

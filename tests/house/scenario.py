@@ -51,6 +51,7 @@ ON_ITS_WAY = {
     **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
     **scenario_approval.ON_ITS_WAY,
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
+    **{name: key for room in ROOMS for name, key in getattr(room, "ON_ITS_WAY", {}).items()},
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
 NOTHING_GOES = planning.digest_of("deprecate", [])
@@ -83,6 +84,7 @@ EVERYWHERE = {
     "key_id": scenario_statements.KEY_ID,
 }
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
+QUERIES |= {case: query for room in ROOMS for case, query in getattr(room, "QUERIES", {}).items()}
 QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
 
 

@@ -43,6 +43,7 @@ OTHERS = {
     "help_topics",
     "how_to",
     "admin_lists",
+    "page_sections",
     "parts",
     "sign_in_routes",
     "act_permissions",
@@ -115,6 +116,10 @@ def test_every_name_at_a_door_leads_to_something():
             get_template(tab.template)
         for model in room.admin_lists[1]:
             assert room.get_model(model)
+        for sections in room.page_sections.values():
+            for template, fills in sections:
+                get_template(template)
+                assert callable(room.resolved(fills))
         for name, (_, snippet) in room.how_to.items():
             assert callable(room.resolved(snippet))
             get_template(f"portal/how_to/{name}.html")
@@ -181,6 +186,7 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("git", ["portal:git-repositories"]),
         ("mirror", ["portal:mirror"]),
         ("saml", ["portal:saml-acs"]),
+        ("checks", ["portal:namespace-checks"]),
     ],
 )
 def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):
@@ -291,4 +297,4 @@ def test_an_unknown_room_is_named():
     )
 
     assert done.returncode != 0
-    assert "LARDER_WITHOUT='kitchen': expected some of mirror, git, assistants, saml" in done.stderr
+    assert "LARDER_WITHOUT='kitchen': expected some of mirror, git, assistants, saml, checks" in done.stderr

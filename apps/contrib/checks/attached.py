@@ -9,7 +9,7 @@ from apps.artifacts.models import Manifest
 from apps.contrib.checks import sending
 from apps.contrib.checks.models import MAX_NAME
 from apps.contrib.checks.reading import confined, shape
-from apps.contrib.checks.sending import Target
+from apps.contrib.checks.sending import Sent, Target
 from apps.lib import versions
 from apps.lib.digests import check_size
 from apps.oci.attaching import Reader, Record
@@ -30,8 +30,7 @@ def _read(viewer: Viewer, release: Release, layer: Descriptor, content: bytes) -
     name = name_of(layer)
 
     def record(sender: Viewer, _manifest: Manifest) -> object:
-        sent = {"report": report, "sha256": sha256, "digest": release.digest}
-        return sending.send(viewer=sender, target=target, name=name, **sent)
+        return sending.send(viewer=sender, target=target, name=name, sent=Sent(report, sha256, release.digest))
 
     return record
 

@@ -37,7 +37,9 @@ def beside(shown: Any, items: Sequence[Mapping[str, Any]], tones: Mapping[str, s
         path = _path_of(str(item["file"]), names, release.folder)
         if path and path not in texts and len(texts) < MAX_FILES:
             texts[path] = _lines_of(shown, path)
-        placed.append(Placed(item, tones.get(item.get("severity", ""), ""), path, _around(texts.get(path, []), item["line"])))
+        placed.append(
+            Placed(item, tones.get(item.get("severity", ""), ""), path, _around(texts.get(path, []), item["line"]))
+        )
     return placed
 
 

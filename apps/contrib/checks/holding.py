@@ -46,8 +46,14 @@ def waits(release: Release) -> bool:
         return False
     now = timezone.now()
     fields = {
-        **{"digest": release.digest, "missing": missing, "since": now, "until": now + LIFETIME},
-        **{"waived_at": None, "waived_by": None, "token_id": None, "reason": ""},
+        "digest": release.digest,
+        "missing": missing,
+        "since": now,
+        "until": now + LIFETIME,
+        "waived_at": None,
+        "waived_by": None,
+        "token_id": None,
+        "reason": "",
     }
     Hold.objects.update_or_create(release=release, defaults=fields)
     record(

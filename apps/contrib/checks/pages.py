@@ -145,13 +145,15 @@ def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | N
     for name in sorted(old.keys() & now.keys()):
         new, gone, unchanged = sending.difference(old[name], now[name])
         if old[name].details["findings"] or now[name].details["findings"]:
-            compared.append({
-                "name": name,
-                "new": new[:COMPARED],
-                "gone": gone[:COMPARED],
-                "more": max(0, len(new) - COMPARED) + max(0, len(gone) - COMPARED),
-                "unchanged": unchanged,
-            })
+            compared.append(
+                {
+                    "name": name,
+                    "new": new[:COMPARED],
+                    "gone": gone[:COMPARED],
+                    "more": max(0, len(new) - COMPARED) + max(0, len(gone) - COMPARED),
+                    "unchanged": unchanged,
+                }
+            )
         else:
             compared.append({"name": name, "before": wording.counted(old[name]), "after": wording.counted(now[name])})
     only = [(name, wording.counted(now[name])) for name in sorted(now.keys() - old.keys())]

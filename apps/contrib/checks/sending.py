@@ -61,6 +61,15 @@ class Target:
         return self.release is not None and self.release.state == State.PUBLISHED
 
 
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A report that was read, with the sha256 of its bytes, and the digest of what it is about, or ""."""
+
+    report: shape.Report
+    sha256: str
+    digest: str
+
+
 def authorise(viewer: Viewer, address: ModuleAddress | ProviderAddress, version: str) -> Target:
     """Return what the viewer may send reports about: what they may publish. Raises as the gate does, Invalid for a
     number, and NotFound for a version that was purged.
@@ -103,21 +112,21 @@ def check_digest(target: Target, said: str) -> str:
     return digest or (known[0] if known else "")
 
 
-def send(*, viewer: Viewer, target: Target, name: str, report: shape.Report, sha256: str, digest: str) -> Report:
+def send(*, viewer: Viewer, target: Target, name: str, sent: Sent) -> Report:
     """Store the report. The same one again is the same row, with the time and the sender of now.
 
     The caller has asked `authorise`, `check_name` and `check_digest`. Raises Conflict and QuotaFull.
     """
     for _ in range(_TRIES):
         try:
-            return _send(viewer, target, name, report, sha256, digest)
+            return _send(viewer, target, name, sent)
         except IntegrityError:  # another sender of the same name was first
             continue
     raise Conflict(f"Others are sending {name} of {target} at this moment.", hint="Send the report again.")
 
 
 @transaction.atomic
-def _send(viewer: Viewer, target: Target, name: str, report: shape.Report, sha256: str, digest: str) -> Report:
+def _send(viewer: Viewer, target: Target, name: str, sent: Sent) -> Report:
     if target.release is not None:
         # In the order in which a worker asks what is missing: see `holding`.
         Release.objects.select_for_update(no_key=True, of=("self",)).get(pk=target.release.pk)
@@ -125,10 +134,11 @@ def _send(viewer: Viewer, target: Target, name: str, report: shape.Report, sha25
     before = rows.filter(check_name=name, is_newest=True).first()
     if before is None and rows.values("check_name").distinct().count() >= MAX_NAMES:
         raise Conflict(
-            f"{target} has reports of {MAX_NAMES} checks, the maximum.", hint="Use one name for each tool, not each run."
+            f"{target} has reports of {MAX_NAMES} checks, the maximum.",
+            hint="Use one name for each tool.",
         )
-    new = _row(viewer, target, name, report, sha256, digest)
-    if before is not None and (before.report_digest, before.digest) == (sha256, digest):
+    new = _row(viewer, target, name, sent)
+    if before is not None and (before.report_digest, before.digest) == (sent.sha256, sent.digest):
         new.pk = before.pk
         new.save(force_update=True)
     else:
@@ -145,7 +155,8 @@ def _send(viewer: Viewer, target: Target, name: str, report: shape.Report, sha25
     return new
 
 
-def _row(viewer: Viewer, target: Target, name: str, report: shape.Report, sha256: str, digest: str) -> Report:
+def _row(viewer: Viewer, target: Target, name: str, sent: Sent) -> Report:
+    report = sent.report
     details = {"findings": [asdict(one) for one in report.findings], "runs": [asdict(one) for one in report.runs]}
     packed = zlib.compress(json.dumps(details, separators=(",", ":")).encode(), 6)
     row = Report(
@@ -162,8 +173,8 @@ def _row(viewer: Viewer, target: Target, name: str, report: shape.Report, sha256
         counts=dict(report.counts),
         packed=packed,
         size=len(packed),
-        digest=digest,
-        report_digest=sha256,
+        digest=sent.digest,
+        report_digest=sent.sha256,
         received_at=timezone.now(),
         sent_by=viewer.user,
         token_id=viewer.token_id,
@@ -252,5 +263,3 @@ def prune() -> None:
 def newest_of(target: Target) -> ReportQuerySet:
     rows = Report.objects.filter(**target.columns, is_newest=True)
     return rows.defer("packed").select_related("sent_by").order_by("check_name")
-
-

@@ -121,11 +121,13 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     document = progress_of(release) | (draft_facts(release) if is_provider else {})
     ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
     # Changes whenever the fragment would look different.
-    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
+    row: list[Any] = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
     files = [(file.name, file.digest) for file in document.get("files", [])]
     sections = sections_of("release", session_viewer(request), release)
     of_rooms = [str(one.found) for one in sections]
-    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket), of_rooms], sort_keys=True, default=str)
+    seen = json.dumps(
+        [row, release.uploaded_digest, files, document, bool(ticket), of_rooms], sort_keys=True, default=str
+    )
     common = {
         "sections": sections,
         "release": release,

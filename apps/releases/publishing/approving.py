@@ -50,7 +50,7 @@ SUSPENDED = Reason(
 
 
 def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> None:
-    """Return if nothing has to be waited for; otherwise have the release wait for a person, for what rooms ask, or both.
+    """Return if nothing has to be waited for; otherwise have the release wait for a person or for what rooms ask.
 
     `comparison` is for the approver, and may read storage. Raises Refusal for what a connection has sent that is
     suspended by now.

@@ -13,7 +13,7 @@ from apps.contrib.checks import digests, lookup, policy, sending, wording
 from apps.contrib.checks.api.shapes import CheckDetails, CheckReport, Checks
 from apps.contrib.checks.models import Report as Row
 from apps.contrib.checks.reading import confined
-from apps.contrib.checks.sending import Target
+from apps.contrib.checks.sending import Sent, Target
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.net.bodies import chunks, streamed
 
@@ -64,8 +64,7 @@ class Check(_OfVersion):
         refuse_form(request, expected="the report itself", hint="With curl use `--upload-file`, not --form.")
         digest = sending.check_digest(target, self.text("digest"))
         report, sha256 = confined.read(self.viewer, chunks(request.META))
-        sent = {"report": report, "sha256": sha256, "digest": digest}
-        row = sending.send(viewer=self.viewer, target=target, name=check, **sent)
+        row = sending.send(viewer=self.viewer, target=target, name=check, sent=Sent(report, sha256, digest))
         status = HTTPStatus.CREATED if target.is_published else HTTPStatus.ACCEPTED
         return self.answer(_described(target, [row])[0], status)
 
@@ -86,9 +85,7 @@ class Check(_OfVersion):
 def _described(target: Target, rows: list[Row]) -> list[With]:
     known = digests.of_release(target.release) if target.release is not None else []
     origin = lookup.origin_of(target)
-    return [
-        With(row, matches=row.digest in known, verified_origin=policy.is_from_origin(row, origin)) for row in rows
-    ]
+    return [With(row, matches=row.digest in known, verified_origin=policy.is_from_origin(row, origin)) for row in rows]
 
 
 def _detailed(target: Target, row: Row) -> With:

@@ -65,7 +65,7 @@ class WaiverInput(serializers.Serializer[Any]):
 
 
 class PolicyView(DetailView):
-    get = shown("Show the required checks of a namespace", ChecksPolicy)
+    get = shown("Show the required checks of a namespace", ChecksPolicy, public=True)
 
     def row(self, namespace: str) -> With:
         return _policy(policy.of(gate.namespace_for(self.viewer, namespace)))

@@ -4,7 +4,7 @@ import codecs
 import json
 from typing import Any
 
-from apps.contrib.checks.reading import junit, sarif, shape, run_lines
+from apps.contrib.checks.reading import junit, run_lines, sarif, shape
 from apps.contrib.checks.reading.shape import BadReport, Report
 from apps.lib.sandbox.positioned import open_positioned
 

@@ -1,6 +1,5 @@
 """A published module, and what sends reports about it: Alice publishes, Dora owns acme."""
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -35,12 +34,6 @@ def require(acme: Namespace, dora: Any) -> Callable[..., None]:
     """Dora requires checks of the releases of acme."""
 
     def change(*requirements: Requirement, mode: str = "hold", mail_at: str = "") -> None:
-        policy.change(
-            namespace=acme, actor=Viewer(dora), mode=mode, requirements=list(requirements), mail_at=mail_at
-        )
+        policy.change(namespace=acme, actor=Viewer(dora), mode=mode, requirements=list(requirements), mail_at=mail_at)
 
     return change
-
-
-def plain(state: str = "passed", **more: str) -> bytes:
-    return json.dumps({"state": state, **more}).encode()

@@ -49,9 +49,11 @@ def run_lines(*, fails: bool = False) -> bytes:
     if fails:
         place = {"filename": path, "start": {"line": 14, "column": 1}}
         said = {"severity": "error", "summary": "Test assertion failed", "detail": "expected capital letters"}
-        lines.append(
-            {"type": "diagnostic", "@testfile": path, "@testrun": run, "diagnostic": {**said, "range": place}}
-        )
+        lines.append({"type": "diagnostic", "@testfile": path, "@testrun": run, "diagnostic": {**said, "range": place}})
     counts = {"passed": 2 - fails, "failed": int(fails), "errored": 0, "skipped": 0}
     lines.append({"type": "test_summary", "test_summary": {"status": status, **counts}})
     return "\n".join(json.dumps(one) for one in lines).encode()
+
+
+def plain(state: str = "passed", **more: str) -> bytes:
+    return json.dumps({"state": state, **more}).encode()

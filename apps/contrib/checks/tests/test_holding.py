@@ -12,7 +12,6 @@ from apps.contrib.checks import holding, policy
 from apps.contrib.checks.models import Hold, Report
 from apps.contrib.checks.policy import Requirement
 from apps.contrib.checks.tests import samples
-from apps.contrib.checks.tests.conftest import plain
 from apps.notify import outbox
 from apps.notify.models import Letter
 from apps.releases.models import Release, State
@@ -259,4 +258,6 @@ def test_a_held_release_is_seen_at_home_and_on_its_page(require, published, brow
     assert "acme/vpc/aws 1.2.0 waits for required checks" in home
     assert "checkov: no report was sent" in page
     assert "Continue without these checks" in page
-    assert "Continue without these checks" not in browser_of(alice).get(f"/releases/{release.public_id}").content.decode()
+    assert (
+        "Continue without these checks" not in browser_of(alice).get(f"/releases/{release.public_id}").content.decode()
+    )

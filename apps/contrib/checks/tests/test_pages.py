@@ -5,7 +5,7 @@ import pytest
 from apps.contrib.checks import policy
 from apps.contrib.checks.policy import Requirement
 from apps.contrib.checks.tests import samples
-from apps.contrib.checks.tests.conftest import plain
+from apps.contrib.checks.tests.samples import plain
 from tests.rows import for_each_row
 
 TAB = "/modules/acme/vpc/aws/1.2.0/checks"
@@ -147,9 +147,15 @@ def test_owners_change_the_policy_on_its_page_and_publishers_read_it(published, 
     assert browser_of(bob).get(url).status_code == 403
     assert "No check is required" in page(browser_of(alice), url)
     form = {
-        **{"mode": "hold", "mail_at": "high", "required-TOTAL_FORMS": "2", "required-INITIAL_FORMS": "0"},
-        **{"required-0-name": "tofu-*", "required-0-passed": "on", "required-0-max_age_days": "30"},
-        **{"required-1-name": "", "required-1-passed": "on"},
+        "mode": "hold",
+        "mail_at": "high",
+        "required-TOTAL_FORMS": "2",
+        "required-INITIAL_FORMS": "0",
+        "required-0-name": "tofu-*",
+        "required-0-passed": "on",
+        "required-0-max_age_days": "30",
+        "required-1-name": "",
+        "required-1-passed": "on",
     }
     assert browser_of(alice).post(url, form).status_code == 403
 

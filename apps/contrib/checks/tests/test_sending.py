@@ -12,7 +12,8 @@ from apps.contrib.checks import sending
 from apps.contrib.checks.models import Report
 from apps.contrib.checks.reading import shape
 from apps.contrib.checks.tests import samples
-from apps.contrib.checks.tests.conftest import URL, plain
+from apps.contrib.checks.tests.conftest import URL
+from apps.contrib.checks.tests.samples import plain
 from apps.releases.catalogue import marks
 from apps.releases.lifecycle import purging
 from tests.oci.manifests.documents import IMAGE, descriptor, digest_of, image
@@ -198,8 +199,6 @@ def test_two_senders_of_one_name_leave_one_that_counts(tofu, send, published, al
     assert send(tofu(alice), plain(summary="second")).status_code == 201
 
     assert [one.summary for one in Report.objects.about(release).newest()] == ["second"]
-
-
 
 
 def test_a_report_attached_over_oci_becomes_a_check_named_by_its_file(published, repo, tofu, bob):
