@@ -15,3 +15,4 @@ GROWING: dict[str, dict[str, str]] = {
     },
     "checks.Hold": {},
 }
+LIMITED = {("api:module-check", "PUT"): "api", ("api:provider-check", "PUT"): "api"}
