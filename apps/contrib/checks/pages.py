@@ -218,7 +218,7 @@ class RequirementForm(forms.Form):
     verified_origin = forms.BooleanField(required=False, label="Sent by a run of the release's verified origin")
 
 
-Requirements = forms.formset_factory(RequirementForm, extra=2, max_num=MAX_REQUIREMENTS, validate_max=True)
+Requirements = forms.formset_factory(RequirementForm, extra=1, max_num=MAX_REQUIREMENTS, validate_max=True)
 
 
 @never_cache
