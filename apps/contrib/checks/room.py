@@ -26,6 +26,7 @@ class Checks(Room):
 
     after_publication = ("sending.published",)
     purges = ("sending.drop",)
+    namespace_endings = ("sending.end_all",)
     stored_bytes = ("sending.stored_bytes",)
     publication_conditions = ("holding.waits",)
     release_marks = ("wording.marks",)

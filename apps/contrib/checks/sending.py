@@ -28,6 +28,7 @@ from apps.lib.versions import Version
 from apps.releases.catalogue import indexing
 from apps.releases.lifecycle.verbs import checked_reason
 from apps.releases.models import Kind, Release, State
+from apps.releases.origin.models import PEOPLE
 from apps.releases.publishing.quotas import require_bytes
 
 HISTORY = 20
@@ -183,7 +184,8 @@ def _row(viewer: Viewer, target: Target, name: str, sent: Sent) -> Report:
     if exchange is not None:
         rule = exchange.publisher
         row.vendor, row.issuer = rule.kind, rule.issuer
-        row.facts = attempts.origin_of(VENDORS[rule.kind], exchange.claims)
+        found = attempts.origin_of(VENDORS[rule.kind], exchange.claims)
+        row.facts = {name: value for name, value in found.items() if name not in PEOPLE}
     return row
 
 
@@ -240,6 +242,12 @@ def remove(*, viewer: Viewer, target: Target, name: str, reason: str) -> None:
 def published(release: Release) -> None:
     """Attach the reports that waited for the release, in the transaction that publishes it."""
     Report.objects.about(release).update(release=release)
+
+
+def end_all(*, namespace: Namespace, actor: Viewer) -> None:  # noqa: ARG001  # the audit has the deletion
+    """Delete reports that wait for a release, and the policy, of a namespace that is deleted."""
+    Report.objects.filter(namespace=namespace, release=None).delete()
+    Policy.objects.filter(namespace=namespace).delete()
 
 
 def drop(release: Release) -> None:

@@ -105,7 +105,7 @@ def put(*, release: Release, entry: Entry, is_listed: bool) -> SearchDoc:
         ]
         SearchDoc.objects.filter(pk=doc.pk).update(downloads=fetched or 0)
     index_words(doc, entry)
-    put_facets(doc, entry.facets | {one.name: [one.value_of(release)] for one in room_facets})
+    put_facets(doc, {**entry.facets, **{one.name: [one.value_of(release)] for one in room_facets}})
     return doc
 
 

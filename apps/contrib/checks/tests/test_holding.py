@@ -15,6 +15,7 @@ from apps.contrib.checks.tests import samples
 from apps.notify import outbox
 from apps.notify.models import Letter
 from apps.releases.models import Release, State
+from apps.releases.origin.models import Origin
 from apps.releases.publishing import approving, sweeping
 from tests.builders.approving import ask_for_approval, decide, publisher
 from tests.rows import for_each_row
@@ -261,3 +262,15 @@ def test_a_held_release_is_seen_at_home_and_on_its_page(require, published, brow
     assert (
         "Continue without these checks" not in browser_of(alice).get(f"/releases/{release.public_id}").content.decode()
     )
+
+
+def test_a_run_of_the_repository_that_published_the_release_is_its_verified_origin():
+    ours = {"vendor": "github", "issuer": "https://issuer.example", "facts": {"repository": "acme/vpc"}}
+    origin, report = Origin(claims={"sub": "x"}, **ours), Report(**ours)
+    assert policy.is_from_origin(report, origin)
+
+    others = ({"vendor": ""}, {"issuer": "https://other.example"}, {"facts": {"repository": "acme/dns"}}, {"facts": {}})
+    for other in others:
+        assert not policy.is_from_origin(Report(**ours | other), origin), other
+    assert not policy.is_from_origin(report, Origin(**ours)), "its claims were not verified"
+    assert not policy.is_from_origin(report, None)

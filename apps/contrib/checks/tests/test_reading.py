@@ -1,6 +1,7 @@
 """Reports of tools, and what strangers send instead: each is read, or refused with a sentence."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -26,17 +27,17 @@ def test_sarif_has_its_findings_with_severity_place_and_rule():
     assert first.url == "https://docs.example.com/CKV_AWS_1"
 
 
-@for_each_row(
-    ("more", "severity"),
-    [
-        ({"properties": {"security-severity": "9.8"}}, "critical"),
-        ({"properties": {"security-severity": 5.5}, "level": "error"}, "medium"),
-        ({"properties": {"security-severity": "0.0"}, "level": "warning"}, "medium"),
-        ({"properties": {"security-severity": "nan"}, "level": "none"}, "info"),
-        ({"properties": {"severity": "CRITICAL"}, "level": "note"}, "critical"),
-        ({"level": ["error"]}, "medium"),
-    ],
-)
+MORE: list[tuple[dict[str, Any], str]] = [
+    ({"properties": {"security-severity": "9.8"}}, "critical"),
+    ({"properties": {"security-severity": 5.5}, "level": "error"}, "medium"),
+    ({"properties": {"security-severity": "0.0"}, "level": "warning"}, "medium"),
+    ({"properties": {"security-severity": "nan"}, "level": "none"}, "info"),
+    ({"properties": {"severity": "CRITICAL"}, "level": "note"}, "critical"),
+    ({"level": ["error"]}, "medium"),
+]
+
+
+@for_each_row(("more", "severity"), MORE)
 def test_a_score_comes_before_a_word_and_that_before_the_level(more, severity):
     assert child.read(samples.sarif(samples.result(**more))).findings[0].severity == severity
 
