@@ -56,7 +56,7 @@ def site_is_presentable(app_configs: Sequence[AppConfig] | None, **_: Any) -> li
 
 @register()
 def demonstrations_are_kept(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """Refuse to show a demonstration that everybody could change."""
+    """Refuse to show a demonstration that everyone could change."""
     if settings.DEMO != "on" or any(room.demonstrates for room in rooms()):
         return []
     message = "LARDER_DEMO=on, but LARDER_WITHOUT leaves out the room that keeps visitors from changing anything."

@@ -29,7 +29,7 @@ def create_admin(chosen: str) -> str | None:
     """Create the account `admin` if there is no superuser yet.
 
     Its password is `chosen`, or else a random one, which is returned to be shown: now, and at later starts until the
-    first sign-in with it. None: nothing to show. A demonstration has none: nobody signs in there.
+    first sign-in with it. None: nothing to show. A demonstration has none: no one signs in there.
     """
     if settings.DEMO == "on":
         return None

@@ -33,9 +33,9 @@ def refuse() -> None:
 
 
 def strangers() -> Iterator[str]:
-    """Name what the seed did not make, and each sign that somebody has worked here: a sign-in, a password, a token.
+    """Name what the seed did not make, and each sign that someone has worked here: a sign-in, a password, a token.
 
-    Whoever changes a registry has one of those. (`admin`, with the password of the first run, has made nothing yet.)
+    A person who changes a registry has one of those. (`admin` with the password of the first run has made nothing yet.)
     """
     known = seed()
     for user in User.objects.order_by("pk"):

@@ -1,4 +1,4 @@
-"""Nobody changes anything in a demonstration, and every visitor reads with the rights of one person."""
+"""No one changes anything in a demonstration, and every visitor reads with the rights of one person."""
 
 from collections.abc import Callable
 from typing import Any, cast
@@ -47,5 +47,5 @@ class ReadOnly:
 
 
 def _visitor() -> User | AnonymousUser:
-    """Return the account of all visitors; nobody while the demonstration is being filled."""
+    """Return the account of all visitors; no one while the demonstration is being filled."""
     return User.objects.filter(username=seed().visitor).first() or AnonymousUser()

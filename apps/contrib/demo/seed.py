@@ -115,7 +115,7 @@ def module_archive(address: str, version: str) -> bytes:
 
 
 def provider_packages(address: str, version: str) -> Iterator[tuple[str, bytes]]:
-    """Yield each package by its file name. Its program is only a head: clients install it, and nobody can run it."""
+    """Yield each package by its file name. Its program is only a head: clients install it, and no one can run it."""
     kind = address.partition("/")[2]
     docs = CONTENT / "provider"
     pages = {path.relative_to(docs).as_posix(): path.read_bytes() for path in sorted(docs.rglob("*.md"))}

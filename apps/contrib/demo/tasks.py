@@ -23,7 +23,7 @@ def reset(**_: object) -> None:
 
 
 def _fill_and_restore(*, again: bool) -> None:
-    """Change nothing if anybody else has: a registry in use may have been started as a demonstration by mistake."""
+    """Change nothing if anyone else has: a registry in use may have been started as a demonstration by mistake."""
     try:
         foreign.refuse()
     except Invalid as refusal:

@@ -91,7 +91,7 @@ class Frame:
 
     @property
     def notices(self) -> list[str]:
-        """What rooms say above every page."""
+        """Return the sentences of rooms above every page."""
         return [sentence for notice in all_of("notices") if (sentence := notice())]
 
     @property

@@ -1,4 +1,4 @@
-"""Nobody changes anything in a demonstration: each write of each route of the URL configuration is refused"""
+"""No one changes anything in a demonstration: each write of each route of the URL configuration is refused"""
 
 import uuid
 from typing import Any

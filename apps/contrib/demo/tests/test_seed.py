@@ -24,7 +24,7 @@ pytestmark = pytest.mark.django_db
 
 
 def shown() -> dict[str, object]:
-    """What visitors see of it, by what it is about; ages in days."""
+    """Return the state that visitors see, by its subject; ages are in days."""
     now = timezone.now()
     return {
         "releases": {

@@ -1,4 +1,4 @@
-"""docs/demonstration.md: a whole Larder fills itself, is used by a real client, and takes nothing from anybody."""
+"""docs/demonstration.md: a whole Larder fills itself, is used by a real client, and takes nothing from anyone."""
 
 import subprocess
 import time
@@ -38,7 +38,7 @@ output "name" {{
 @pytest.fixture(scope="module")
 def demonstration(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("demonstration")
-    with start_live(folder, why="everybody reads it", module="acme/vpc/aws", LARDER_DEMO="on") as larder:
+    with start_live(folder, why="everyone reads it", module="acme/vpc/aws", LARDER_DEMO="on") as larder:
         deadline = time.monotonic() + 300
         while not larder.query("SELECT count(*) FROM modules_configuration"):
             assert time.monotonic() < deadline, larder.output.read_text()[-4000:]
