@@ -108,14 +108,18 @@ def test_every_name_at_a_door_leads_to_something():
             assert callable(room.resolved(rows))
             assert callable(room.resolved(text))
             assert query.startswith("?")
+        for model in room.admin_lists[1]:
+            assert room.get_model(model)
+
+
+def test_every_template_and_tab_at_a_door_exists():
+    for room in rooms():
         for entry in room.namespace_menu:
             assert entry.tab in {tab.key for tab in namespace_tabs.tabs()}
         for tab in room.version_tabs:
             assert room.resolved(tab.contents)
             assert not tab.count or room.resolved(tab.count)
             get_template(tab.template)
-        for model in room.admin_lists[1]:
-            assert room.get_model(model)
         for sections in room.page_sections.values():
             for template, fills in sections:
                 get_template(template)

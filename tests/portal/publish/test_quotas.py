@@ -57,7 +57,8 @@ def test_it_costs_the_same_at_any_number(bob, browser_of, published, django_asse
     browser = browser_of(bob)
 
     def ask():
-        # session, person, gate, whether there are keys, usage (four times, and what a room stores), largest, counts, badge
+        # Session, person, gate, whether there are keys, usage (four times, and what a room stores), largest, counts,
+        # badge.
         with django_assert_max_num_queries(12):
             browser.get(USAGE)
 
