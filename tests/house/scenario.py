@@ -4,7 +4,6 @@ import json
 import uuid
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
@@ -83,7 +82,7 @@ EVERYWHERE = {
     "package": {"hostname": "nowhere.example", "capability": "forged.link"},  # of another registry: a room has some
     "key_id": scenario_statements.KEY_ID,
 }
-QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES
 QUERIES |= {case: query for room in ROOMS for case, query in getattr(room, "QUERIES", {}).items()}
 QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
 
