@@ -84,7 +84,6 @@ EVERYWHERE = {
 }
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES
 QUERIES |= {case: query for room in ROOMS for case, query in getattr(room, "QUERIES", {}).items()}
-QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
 
 
 @dataclass(frozen=True)

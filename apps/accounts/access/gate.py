@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet, Subquery
@@ -56,7 +58,9 @@ NOBODY = Viewer()
 # Pages name the owners of one namespace, or of the first few.
 _FEW = 3
 _OWNERS_OF_FEW: CompiledQuery[Grant] = CompiledQuery(
-    lambda: _owners_with_names([Slot(f"place{number}", BigIntegerField()) for number in range(_FEW)])
+    lambda: _owners_with_names(
+        reduce(or_, (Q(namespace=Slot(f"place{number}", BigIntegerField())) for number in range(_FEW)))
+    )
 )
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
@@ -157,7 +161,7 @@ def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]
         places = {f"place{number}": (numbers[number] if number < len(numbers) else None) for number in range(_FEW)}
         grants: Iterable[Grant] = _OWNERS_OF_FEW(**places)
     else:
-        grants = _owners_with_names(numbers)
+        grants = _owners_with_names(Q(namespace__in=numbers))
     found: dict[int, list[tuple[bool, str]]] = {}
     for grant in grants:
         name = grant.user.username if grant.user else f"the team {grant.team}"
@@ -165,8 +169,8 @@ def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]
     return {number: [name for _, name in sorted(names)] for number, names in found.items()}
 
 
-def _owners_with_names(namespaces: Collection[Any]) -> QuerySet[Grant]:
-    return Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team")
+def _owners_with_names(where: Q) -> QuerySet[Grant]:
+    return Grant.objects.active_owners().filter(where).select_related("user", "team")
 
 
 def namespace_for(
