@@ -63,7 +63,7 @@ def waits(release: Release) -> bool:
         release=release.pk,
         digest=release.digest,
         reason="; ".join(missing[:5]),
-        until=fields["until"].isoformat(),
+        until=until.isoformat(),
     )
     return True
 

@@ -20,7 +20,7 @@ from apps.accounts.models import Role
 from apps.contrib.checks import digests, excerpts, holding, lookup, policy, sending, wording
 from apps.contrib.checks.commands import command_of
 from apps.contrib.checks.models import Mode, Outcome, Report, Severity
-from apps.contrib.checks.policy import MAX_REQUIREMENTS, Requirement
+from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
 from apps.contrib.checks.reading.shape import SEVERITIES
 from apps.contrib.checks.sending import Target
 from apps.lib import versions
@@ -108,7 +108,7 @@ def _details(request: HttpRequest, opened: Opened, shown: Row) -> dict[str, Any]
         "is_scan": is_scan,
         "page": page,
         "counts": [(SEVERITY_TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
-        "findings": excerpts.beside(opened.shown, page.object_list, SEVERITY_TONES),
+        "findings": excerpts.beside(opened.shown, list(page.object_list), SEVERITY_TONES),
         "history": [(one, TONES[Outcome(one.state)], wording.counted(one)) for one in lookup.history_of(report)][1:],
     }
 
@@ -202,7 +202,7 @@ class PolicyForm(forms.Form):
 
 class RequirementForm(forms.Form):
     name = forms.RegexField(
-        r"^[a-z0-9*?._-]+$",
+        PATTERN,
         max_length=64,
         required=False,
         label="Check",

@@ -19,6 +19,8 @@ from apps.releases.models import Release
 from apps.releases.origin.models import Origin, joined
 
 MAX_REQUIREMENTS = 20
+# Of names of checks: `*` is any text, `?` any character.
+PATTERN = r"^[a-z0-9*?._-]+$"
 
 
 @dataclass(frozen=True, slots=True)

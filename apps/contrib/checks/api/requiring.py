@@ -17,11 +17,11 @@ from apps.api.frame.shapes import Shape, With, of_release
 from apps.api.versions.releases import ReleaseView
 from apps.contrib.checks import holding, policy
 from apps.contrib.checks.models import Mode, Severity
-from apps.contrib.checks.policy import MAX_REQUIREMENTS, Requirement
+from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
 
 
 class RequirementInput(serializers.Serializer[Any]):
-    name = serializers.CharField(max_length=64, help_text="The name of a check; * is any text.")
+    name = serializers.RegexField(PATTERN, max_length=64, help_text="The name of a check; * is any text.")
     passed = serializers.BooleanField(default=True, help_text="Its newest report has the state passed.")
     no_finding_at = serializers.ChoiceField(
         choices=["", *Severity.values], default="", help_text="No finding of this severity or a higher one."
@@ -36,7 +36,7 @@ class RequirementInput(serializers.Serializer[Any]):
 
 class ChecksPolicyInput(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=Mode.choices, help_text="warn publishes and marks; hold waits for them.")
-    requirements = RequirementInput(many=True, max_length=MAX_REQUIREMENTS)
+    requirements = serializers.ListField(child=RequirementInput(), max_length=MAX_REQUIREMENTS)
     mail_at = serializers.ChoiceField(
         choices=["", *Severity.values],
         default="",

@@ -184,7 +184,8 @@ def test_two_senders_of_one_name_leave_one_that_counts(tofu, send, published, al
     """The second reads before the first has written, as at the same moment."""
     release = published()
     send(tofu(alice), plain(summary="first"))
-    real, calls = sending._row, []
+    real = sending._row
+    calls: list[int] = []
 
     def slow(*given):
         if not calls:
