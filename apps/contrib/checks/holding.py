@@ -45,11 +45,12 @@ def waits(release: Release) -> bool:
         Hold.objects.filter(release=release).delete()
         return False
     now = timezone.now()
+    until = now + LIFETIME
     fields = {
         "digest": release.digest,
         "missing": missing,
         "since": now,
-        "until": now + LIFETIME,
+        "until": until,
         "waived_at": None,
         "waived_by": None,
         "token_id": None,
