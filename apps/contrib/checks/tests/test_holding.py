@@ -2,6 +2,7 @@
 
 import json
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -265,11 +266,16 @@ def test_a_held_release_is_seen_at_home_and_on_its_page(require, published, brow
 
 
 def test_a_run_of_the_repository_that_published_the_release_is_its_verified_origin():
-    ours = {"vendor": "github", "issuer": "https://issuer.example", "facts": {"repository": "acme/vpc"}}
+    ours: dict[str, Any] = {"vendor": "github", "issuer": "https://issuer.example", "facts": {"repository": "acme/vpc"}}
     origin, report = Origin(claims={"sub": "x"}, **ours), Report(**ours)
     assert policy.is_from_origin(report, origin)
 
-    others = ({"vendor": ""}, {"issuer": "https://other.example"}, {"facts": {"repository": "acme/dns"}}, {"facts": {}})
+    others: tuple[dict[str, Any], ...] = (
+        {"vendor": ""},
+        {"issuer": "https://other.example"},
+        {"facts": {"repository": "acme/dns"}},
+        {"facts": {}},
+    )
     for other in others:
         assert not policy.is_from_origin(Report(**ours | other), origin), other
     assert not policy.is_from_origin(report, Origin(**ours)), "its claims were not verified"

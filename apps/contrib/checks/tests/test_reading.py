@@ -43,7 +43,11 @@ def test_a_score_comes_before_a_word_and_that_before_the_level(more, severity):
 
 
 def test_what_is_suppressed_or_passed_is_no_finding():
-    quiet = [{"suppressions": [{"kind": "inSource"}]}, {"kind": "pass"}, {"baselineState": "absent"}]
+    quiet: list[dict[str, Any]] = [
+        {"suppressions": [{"kind": "inSource"}]},
+        {"kind": "pass"},
+        {"baselineState": "absent"},
+    ]
 
     report = child.read(samples.sarif(*(samples.result(**one) for one in quiet)))
 
