@@ -56,13 +56,14 @@ class Row:
 def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     release: Release = opened.shown.release
     reports = list(sending.newest_of(_target_of(release)))
-    rows = _rows(release, reports)
+    rows = _rows(release, reports) if reports else []
+    missing = policy.missing(release)
     context |= {
         "rows": rows,
         "line": wording.line_of(reports),
         "tone": TONES[Outcome(wording.state_of(reports))] if reports else "",
-        "missing": policy.missing(release),
-        "waived": _waived(release),
+        "missing": missing,
+        "waived": _waived(release) if missing else None,
         "may_send": opened.role is not None and opened.role.covers(Role.PUBLISHER),
         "send": command_of(release),
     }
