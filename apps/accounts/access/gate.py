@@ -1,6 +1,6 @@
 """The gate: who sees a namespace, and with which role (D8). No room above queries namespaces by name."""
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from operator import or_
