@@ -187,7 +187,7 @@ def test_a_private_module_is_hidden_from_a_stranger_and_costs_others_few_queries
         "show_consequences": {"version": "1.1.0"},
     }.items():
         assert ask(charlie, tool, address=VPC, **more).startswith("There is no namespace 'acme' that you can see.")
-        with django_assert_max_num_queries(11):
+        with django_assert_max_num_queries(12):
             assert isinstance(ask(bob, tool, address=VPC, **more), dict), tool
     with django_assert_max_num_queries(10):
         ask(bob, "find_modules", words="vpc")
