@@ -24,7 +24,7 @@ Record = Callable[[Viewer, Manifest], object]
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """What is read of layers with these media types. `what` is its name in a refusal.
+    """A reader of layers with these media types. `what` is its name in a refusal.
 
     `check_size(release, size)` is called before the bytes are read, and `read(viewer, release, layer, content)` returns
     what records them. Both raise Invalid, TooLarge or Conflict.

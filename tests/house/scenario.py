@@ -48,9 +48,8 @@ FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("mod
 ON_ITS_WAY = {
     **dict.fromkeys(("portal:release-cancel", "api:release-cancel"), "reserved_id"),
     **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
-    **scenario_approval.ON_ITS_WAY,
+    **(scenario_approval.ON_ITS_WAY | rooms.rows("ON_ITS_WAY")),
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
-    **{name: key for room in ROOMS for name, key in getattr(room, "ON_ITS_WAY", {}).items()},
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
 NOTHING_GOES = planning.digest_of("deprecate", [])
@@ -82,8 +81,13 @@ EVERYWHERE = {
     "package": {"hostname": "nowhere.example", "capability": "forged.link"},  # of another registry: a room has some
     "key_id": scenario_statements.KEY_ID,
 }
+<<<<<<< HEAD
 QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES
 QUERIES |= {case: query for room in ROOMS for case, query in getattr(room, "QUERIES", {}).items()}
+=======
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | rooms.rows("QUERIES")
+QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
+>>>>>>> a652310f (checks: Docs say which test sends what, and what the house asks of words and lines)
 
 
 @dataclass(frozen=True)

@@ -189,7 +189,7 @@ def describe_version(viewer: Viewer, given: Given) -> Document:
 
 
 def _marks_of(release: Release) -> Document:
-    """What rooms say of it in a few words, by their names."""
+    """The few words that rooms say of it, by their names."""
     return {one.name: one.text for one in marks.of([release.pk])[release.pk]}
 
 

@@ -26,6 +26,11 @@ class Placed:
     path: str
     lines: list[tuple[int, str, bool]]
 
+    @property
+    def at(self) -> str:
+        """The line behind the name of the file, where there is one."""
+        return f":{self.item['line']}" if self.item["line"] else ""
+
 
 def beside(shown: Any, items: Sequence[Mapping[str, Any]], tones: Mapping[str, str]) -> list[Placed]:
     release = shown.release
@@ -38,7 +43,12 @@ def beside(shown: Any, items: Sequence[Mapping[str, Any]], tones: Mapping[str, s
         if path and path not in texts and len(texts) < MAX_FILES:
             texts[path] = _lines_of(shown, path)
         placed.append(
-            Placed(item, tones.get(item.get("severity", ""), ""), path, _around(texts.get(path, []), item["line"]))
+            Placed(
+                item,
+                tones.get(str(item.get("severity") or item["state"]), ""),
+                path,
+                _around(texts.get(path, []), item["line"]),
+            )
         )
     return placed
 

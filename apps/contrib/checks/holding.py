@@ -1,7 +1,7 @@
 """Releases that wait for checks, in the state of an approval, until the reports arrive or an owner says why not.
 
 A worker asks `waits` with the release locked; a report is stored with the same lock, and then looks again. So a report
-that arrives at that moment is either read by the worker, or finds a release that waits. What is missed all the same
+that arrives at that moment is either read by the worker, or finds a release that waits. What that misses
 (a policy that changed, a job that had not ended) is found by `sweep`, each minute.
 """
 
@@ -114,7 +114,7 @@ def hold_of(release: Release) -> Hold | None:
 
 
 def sweep() -> None:
-    """Let releases continue that lack nothing any more, and end those that have waited too long."""
+    """Let releases continue that lack nothing now, and end those that have waited too long."""
     waiting = Hold.objects.filter(release__state=State.AWAITING_APPROVAL)
     for hold in waiting.select_related("release__namespace").order_by("pk")[:BATCH_SIZE]:
         with transaction.atomic():

@@ -41,7 +41,7 @@ class Severity(models.TextChoices):
 
 
 class Mode(models.TextChoices):
-    """What happens to a release that lacks a required check."""
+    """The fate of a release that lacks a required check."""
 
     WARN = "warn", "Publish it, and mark it"
     HOLD = "hold", "Hold it until the reports arrive"
@@ -126,7 +126,7 @@ class Report(models.Model):
 
 
 class Policy(models.Model):
-    """What a namespace requires of its releases. `requirements` are those of `policy.Requirement`, as JSON."""
+    """The requirements of a namespace on its releases. `requirements` are those of `policy.Requirement`, as JSON."""
 
     namespace = models.OneToOneField("accounts.Namespace", models.CASCADE, related_name="+")
     mode = models.CharField(max_length=4, choices=Mode.choices, default=Mode.WARN)

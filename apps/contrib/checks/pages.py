@@ -37,7 +37,15 @@ PAGE_SIZE = 25
 # A report that is older says so: tools learn new rules.
 OLD = timedelta(days=90)
 TONES = {Outcome.PASSED: "ok", Outcome.WARNING: "warn", Outcome.FAILED: "bad"}
-SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": "info", "info": "info"}
+ITEM_TONES = {
+    "failed": "bad",
+    "passed": "ok",
+    "critical": "bad",
+    "high": "bad",
+    "medium": "warn",
+    "low": "info",
+    "info": "info",
+}
 COMPARED = 50
 
 
@@ -108,8 +116,8 @@ def _details(request: HttpRequest, opened: Opened, shown: Row) -> dict[str, Any]
         "row": shown,
         "is_scan": is_scan,
         "page": page,
-        "counts": [(SEVERITY_TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
-        "findings": excerpts.beside(opened.shown, list(page.object_list), SEVERITY_TONES),
+        "counts": [(ITEM_TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
+        "findings": excerpts.beside(opened.shown, list(page.object_list), ITEM_TONES),
         "history": [(one, TONES[Outcome(one.state)], wording.counted(one)) for one in lookup.history_of(report)][1:],
     }
 
@@ -225,7 +233,7 @@ Requirements = forms.formset_factory(RequirementForm, extra=1, max_num=MAX_REQUI
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace_checks(request: HttpRequest, namespace: str) -> HttpResponse:
-    """What the namespace requires: owners change it, publishers read it."""
+    """The required checks of a namespace: owners change it, publishers read it."""
     viewer = session_viewer(request)
     need = Role.OWNER if request.method == "POST" else Role.PUBLISHER
     row, role = gate.namespace_and_role(viewer, namespace, need=need)

@@ -1,4 +1,4 @@
-"""What a namespace requires of its releases, and what a release lacks of it."""
+"""The checks that a namespace requires of its releases, and those that a release lacks."""
 
 from dataclasses import asdict, dataclass
 from datetime import timedelta

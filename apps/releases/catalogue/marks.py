@@ -1,4 +1,4 @@
-"""What rooms say about a release in a few words: in lists, on its page, in a badge and to assistants."""
+"""The few words that rooms say about a release: in lists, on its page, in a badge and to assistants."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

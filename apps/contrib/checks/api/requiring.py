@@ -70,7 +70,12 @@ class PolicyView(DetailView):
     def row(self, namespace: str) -> With:
         return _policy(policy.of(gate.namespace_for(self.viewer, namespace)))
 
-    @operation("Set the required checks of a namespace", takes=ChecksPolicyInput, answers={200: ChecksPolicy})
+    @operation(
+        "Set the required checks of a namespace",
+        takes=ChecksPolicyInput,
+        answers={200: ChecksPolicy},
+        again="Sets the same.",
+    )
     def put(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """For owners. It replaces the whole policy, for releases from now on and those that wait."""
         found = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)

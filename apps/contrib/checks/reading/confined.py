@@ -40,7 +40,7 @@ def read(viewer: Viewer, chunks: Iterable[bytes]) -> tuple[Report, str]:
 
 
 def _checked(answer: dict[str, Any]) -> Report:
-    """As careful as with the text: a child that was taken over answers what it likes. Raises ValueError and others."""
+    """Check the answer like the text: a child that was taken over answers what it likes. Raises ValueError."""
     report = Report(
         format=_one_of(("sarif", "junit", "test", "plain"), answer["format"]),
         state=_one_of(shape.STATES, answer["state"]),

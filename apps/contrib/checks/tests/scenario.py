@@ -16,9 +16,7 @@ from apps.lib import versions
 from apps.releases.models import Kind, Release, State
 
 DIGEST = "c" * 64
-ON_ITS_WAY = {f"{edge}:release-waive-checks": "waiting_for_checks_id" for edge in ("portal", "api")}
 NOWHERE = {"check": "checkov", "waiting_for_checks_id": uuid.UUID(int=1)}
-QUERIES = {(f"api:{kind}-check", "DELETE"): "?reason=No." for kind in ("module", "provider")}
 _JSON = "application/json"
 
 
