@@ -81,13 +81,7 @@ EVERYWHERE = {
     "package": {"hostname": "nowhere.example", "capability": "forged.link"},  # of another registry: a room has some
     "key_id": scenario_statements.KEY_ID,
 }
-<<<<<<< HEAD
-QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES
-QUERIES |= {case: query for room in ROOMS for case, query in getattr(room, "QUERIES", {}).items()}
-=======
-QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | rooms.rows("QUERIES")
-QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
->>>>>>> a652310f (checks: Docs say which test sends what, and what the house asks of words and lines)
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES | rooms.rows("QUERIES")
 
 
 @dataclass(frozen=True)

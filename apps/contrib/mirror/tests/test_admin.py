@@ -80,7 +80,7 @@ def test_an_alarm_shows_both_fingerprints_and_is_accepted_once_with_a_reason(sta
     assert row.index(FINGERPRINT) < row.index(OTHER)
     asked = ask(staff, "accept", alarm).text
     assert asked.index(f"<td>fingerprint: {FINGERPRINT}</td>") < asked.index(f"<td>fingerprint: {OTHER}</td>")
-    assert "Larder trusts what was found from now on" in asked
+    assert "From now on, Larder trusts the finding" in asked
 
     assert "This field is required" in ask(staff, "accept", alarm, apply="1", reason="  ").text
     alarm.refresh_from_db()
@@ -171,7 +171,7 @@ def test_a_list_is_refreshed_before_its_time_but_not_within_seconds(staff, upstr
     run(staff, "refresh", provider)  # one is queued already
     assert Job.objects.count() == 1
     Upstream.objects.update(is_sealed=True)
-    assert "sealed" in told(run(staff, "refresh", provider))
+    assert "offline mode" in told(run(staff, "refresh", provider))
 
 
 def test_stored_bytes_are_deleted_with_a_reason_unless_pinned(staff, upstream, stored_files):
