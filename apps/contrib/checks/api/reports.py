@@ -51,7 +51,7 @@ class Check(_OfVersion):
         errors={409: "The digest is that of other bytes, or the version has reports of too many names."},
         again="The same report is stored once, with the newer time.",
         scope="publish",
-        idempotent=True,
+        idempotent=False,  # the time is newer
         limits=["publish"],
     )
     def put(self, request: Request, check: str, version: str, **names: str) -> Response:
