@@ -37,7 +37,8 @@ def read(lines: list[Document]) -> Report:
                 problems.append(_words(found))
         elif kind == "test_summary":
             summary = shape.object_of(line.get("test_summary"))
-    if not summary:
+    # A configuration that cannot be loaded has problems, and no summary.
+    if not (summary or problems):
         raise BadReport("output without its summary, expected all lines of `tofu test -json` or `terraform test -json`")
     if not runs and not problems:
         raise BadReport("output without a single test run, expected the tests of the module")

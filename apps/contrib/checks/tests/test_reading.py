@@ -86,6 +86,15 @@ def test_lines_that_end_early_are_no_result():
     assert "without its summary" in refusal(b"\n".join(samples.run_lines().splitlines()[:-1]))
 
 
+def test_a_configuration_that_cannot_be_loaded_has_failed():
+    error = {"type": "diagnostic", "diagnostic": {"severity": "error", "summary": "Invalid expression"}}
+    lines = [{"type": "version", "terraform": "1.11.4"}, error]
+
+    report = child.read("\n".join(json.dumps(one) for one in lines).encode())
+
+    assert (report.state, report.summary, report.runs) == ("failed", "Invalid expression", [])
+
+
 def test_plain_json_says_its_state_and_where_to_read_more():
     report = child.read(b'{"state": "warning", "summary": "slow", "url": "https://ci.example.com/7"}')
 
