@@ -25,6 +25,7 @@ from apps.contrib.checks.reading.shape import SEVERITIES
 from apps.contrib.checks.sending import Target
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid
+from apps.portal.frame import namespace_tabs
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.versions.pages import Opened
@@ -249,8 +250,8 @@ def namespace_checks(request: HttpRequest, namespace: str) -> HttpResponse:
             policy.change(namespace=row, actor=viewer, requirements=wanted, **form.cleaned_data)
             messages.success(request, "Saved. It is for releases from now on, and those that wait.")
             return see_other("namespace-checks", row.name)
-    context = {"namespace": row, "may_manage": role.covers(Role.OWNER), "entries": entries, "required": required}
-    context["policy"] = found
+    context = namespace_tabs.frame_of(row, role, "checks") | {"entries": entries, "required": required}
+    context |= {"may_manage": role.covers(Role.OWNER), "policy": found}
     return form_page(request, "portal/checks/policy.html", form, **context)
 
 

@@ -10,7 +10,16 @@ class Checks(Room):
 
     api_urls = ("apps.contrib.checks.api.urls",)
     portal_urls = ("apps.contrib.checks.pages",)
-    namespace_menu = (MenuEntry("Required checks", "portal:namespace-checks", key="checks"),)
+    namespace_menu = (
+        MenuEntry(
+            "Required checks",
+            "portal:namespace-checks",
+            icon="shield-check",
+            key="checks",
+            tab="publishing",
+            words="policy scanner require tests gate",
+        ),
+    )
     version_tabs = (VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab"),)
     page_sections = {
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),

@@ -294,5 +294,5 @@ def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model,
     Grant.objects.bulk_create([Grant(namespace=acme, user=one, role=Role.READER) for one in people])
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(13):
+    with django_assert_max_num_queries(14):
         assert browser.get("/namespaces/acme").status_code == 200

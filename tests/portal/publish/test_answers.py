@@ -66,7 +66,7 @@ def test_a_held_release_asks_and_goes_on_when_every_question_is_answered(upload,
         "tests/id_rsa",
         "rotate them",
         "Cancel this release",
-        "the release is then rejected",
+        "then the release is rejected",
     ):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
