@@ -291,14 +291,8 @@ def test_a_repository_that_nothing_shows_is_listed_among_the_connections(acme, a
 
 
 def test_an_unknown_room_is_named():
-    done = subprocess.run(
-        [sys.executable, "manage.py", "check"],
-        env=os.environ | {"LARDER_WITHOUT": "kitchen"},
-        cwd=CHECKOUT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command, environment = [sys.executable, "manage.py", "check"], os.environ | {"LARDER_WITHOUT": "kitchen"}
+    done = subprocess.run(command, env=environment, cwd=CHECKOUT, capture_output=True, text=True, check=False)
 
     assert done.returncode != 0
-    assert "LARDER_WITHOUT='kitchen': expected some of mirror, git, assistants, saml, checks" in done.stderr
+    assert f"LARDER_WITHOUT='kitchen': expected some of {', '.join(INSTALLED_ROOMS)}" in done.stderr

@@ -1,11 +1,23 @@
-"""Names of those who can give what a refusal says is missing, for its hint. Only for people who are signed in."""
+"""Names of those who can give a role or a right, for pages, and for hints of refusals to people who are signed in."""
 
 from collections.abc import Iterable
+from functools import reduce
+from operator import or_
 
-from apps.accounts.models import User
+from django.db.models import BigIntegerField, Q, QuerySet
+
+from apps.accounts.models import Grant, Namespace, User
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 
 OPERATE = "accounts.operate_namespace"
 MAX_NAMED = 5
+# Pages name the owners of one namespace, or of the first few.
+_FEW = 3
+_OWNERS_OF_FEW: CompiledQuery[Grant] = CompiledQuery(
+    lambda: _owners_with_names(
+        reduce(or_, (Q(namespace=Slot(f"place{number}", BigIntegerField())) for number in range(_FEW)))
+    )
+)
 
 
 def named(names: Iterable[str]) -> str:
@@ -30,3 +42,29 @@ def _ask(whom: str, names: Iterable[str], what: str) -> str:
     request = f"Ask {whom} for {what}" if what else f"Ask {whom}"
     some = named(sorted(names))
     return f"{request}: {some}." if some else f"{request}."
+
+
+def owners_of(namespace: Namespace) -> list[str]:
+    """Name who can act as owner today, people first: `dora`, `the team cooks`."""
+    return owners_by_namespace([namespace]).get(namespace.pk, [])
+
+
+def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
+    """Return the owners like `owners_of`, by number of the namespace, in one query."""
+    numbers = [namespace.pk for namespace in namespaces]
+    if not numbers:
+        return {}
+    if len(numbers) <= _FEW:
+        places = {f"place{number}": (numbers[number] if number < len(numbers) else None) for number in range(_FEW)}
+        grants: Iterable[Grant] = _OWNERS_OF_FEW(**places)
+    else:
+        grants = _owners_with_names(Q(namespace__in=numbers))
+    found: dict[int, list[tuple[bool, str]]] = {}
+    for grant in grants:
+        name = grant.user.username if grant.user else f"the team {grant.team}"
+        found.setdefault(grant.namespace_id, []).append((grant.user is None, name))
+    return {number: [name for _, name in sorted(names)] for number, names in found.items()}
+
+
+def _owners_with_names(where: Q) -> QuerySet[Grant]:
+    return Grant.objects.active_owners().filter(where).select_related("user", "team")

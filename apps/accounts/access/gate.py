@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
 
-from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
 from apps.accounts.access import contacts
 from apps.accounts.models import (
@@ -24,7 +22,6 @@ from apps.accounts.models import (
 )
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.addresses import canonical
 from apps.lib.errors import CredentialsRequired, NotFound, RoleRequired, UnknownOrPrivate
 
@@ -55,13 +52,6 @@ class Viewer:
 
 
 NOBODY = Viewer()
-# Pages name the owners of one namespace, or of the first few.
-_FEW = 3
-_OWNERS_OF_FEW: CompiledQuery[Grant] = CompiledQuery(
-    lambda: _owners_with_names(
-        reduce(or_, (Q(namespace=Slot(f"place{number}", BigIntegerField())) for number in range(_FEW)))
-    )
-)
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
@@ -145,32 +135,6 @@ def people_with(least: Role, namespaces: Iterable[str]) -> QuerySet[User]:
     members = Membership.objects.filter(team__in=grants.values("team"))
     granted = Q(pk__in=grants.values("user")) | Q(pk__in=members.values("user"))
     return User.objects.filter(granted, is_active=True, is_service=False)
-
-
-def owners_of(namespace: Namespace) -> list[str]:
-    """Name who can act as owner today, people first: `dora`, `the team cooks`."""
-    return owners_by_namespace([namespace]).get(namespace.pk, [])
-
-
-def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
-    """Return the owners like `owners_of`, by number of the namespace, in one query."""
-    numbers = [namespace.pk for namespace in namespaces]
-    if not numbers:
-        return {}
-    if len(numbers) <= _FEW:
-        places = {f"place{number}": (numbers[number] if number < len(numbers) else None) for number in range(_FEW)}
-        grants: Iterable[Grant] = _OWNERS_OF_FEW(**places)
-    else:
-        grants = _owners_with_names(Q(namespace__in=numbers))
-    found: dict[int, list[tuple[bool, str]]] = {}
-    for grant in grants:
-        name = grant.user.username if grant.user else f"the team {grant.team}"
-        found.setdefault(grant.namespace_id, []).append((grant.user is None, name))
-    return {number: [name for _, name in sorted(names)] for number, names in found.items()}
-
-
-def _owners_with_names(where: Q) -> QuerySet[Grant]:
-    return Grant.objects.active_owners().filter(where).select_related("user", "team")
 
 
 def namespace_for(
@@ -414,7 +378,7 @@ def _role_required(namespace: Namespace, need: Role, standing: Standing) -> Role
             f"{standing.limit}, so it acts as {held}.",
             hint="Use a token whose scope, namespaces and name allow it.",
         )
-    owners = owners_of(namespace)
+    owners = contacts.owners_of(namespace)
     if not owners:
         return RoleRequired(message, hint=f"{name} has no active owner. {contacts.ask_operator(f'the role {needed}')}")
     return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {contacts.named(owners)}.")

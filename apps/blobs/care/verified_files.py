@@ -3,8 +3,8 @@
 Each process remembers its own. Of a large file it also leaves a mark beside the store for the other processes of this
 host: what a worker has taken in, each web process would otherwise hash once more while its first reader waits.
 
-A mark is signed, so whoever can only write to the store cannot make one, and holds the file's identity and the boot of
-the host that has seen it: a copy of the store, another host, and a file that was written since find none.
+A mark is signed, so a program that can only write to the store cannot make one. It holds the file's identity and the
+boot of the host that has seen it: a copy of the store, another host, and a file that was written since find none.
 """
 
 import os

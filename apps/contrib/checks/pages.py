@@ -81,6 +81,13 @@ def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) ->
         context |= _details(request, opened, shown)
 
 
+def count_of_checks(opened: Opened) -> int | None:
+    """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
+    release: Release = opened.shown.release
+    number = Report.objects.about(release).newest().count()
+    return number or (None if policy.requirements_of(policy.of(release.namespace)) else 0)
+
+
 def _target_of(release: Release) -> Target:
     return Target(Kind(release.kind), release.namespace, release.name, versions.parse(release.version), release)
 

@@ -20,7 +20,9 @@ class Checks(Room):
             words="policy scanner require tests gate",
         ),
     )
-    version_tabs = (VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab"),)
+    version_tabs = (
+        VersionTab("checks", "Checks", "portal/checks/tab.html", "pages.checks_tab", "pages.count_of_checks"),
+    )
     page_sections = {
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
         "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),

@@ -102,7 +102,7 @@ def of_module(viewer: Viewer, address: ModuleAddress) -> list[Use]:
 
 
 def is_called(address: ModuleAddress) -> bool:
-    """Return whether any module calls one of this name, whoever sees it. Of most modules no one does, and the query for
+    """Return whether any module calls one of this name, hidden ones too. Of most modules no one does, and the query for
     the rest takes Django longer to write than the database to answer.
     """
     asked = {"namespace": address.namespace, "name": address.name, "system": address.system}

@@ -114,7 +114,7 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["has_suspended"] = connections.has_any(row, suspended=True)
     if role is not None:  # only members see who works on what
         context["member_count"] = people_count(row)
-        context["owners"] = gate.owners_of(row)
+        context["owners"] = contacts.owners_of(row)
     return render(request, "portal/namespace/page.html", context)
 
 

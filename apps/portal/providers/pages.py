@@ -14,7 +14,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
@@ -109,7 +109,7 @@ PROVIDERS = ProviderPages()
 
 def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     context |= {"refusing": refusing(opened), "card": downloads_card(opened.shown.provider)}
-    context["owners"] = gate.owners_of(opened.shown.provider.namespace) if opened.role else []
+    context["owners"] = contacts.owners_of(opened.shown.provider.namespace) if opened.role else []
     ways = provider_snippets.usages(context["address"], opened.shown.release.version)
     context |= {"usages": ways, "usage_shown": "range" if context["is_latest"] and len(ways) > 1 else "exact"}
     if opened.shown.release.quarantined_at is None:  # quarantined versions give out nothing

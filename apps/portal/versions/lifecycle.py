@@ -13,7 +13,8 @@ from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
 from apps.accounts.access import contacts, operators
-from apps.accounts.access.gate import Viewer, owners_of
+from apps.accounts.access.contacts import owners_of
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Conflict, Invalid, NotFound

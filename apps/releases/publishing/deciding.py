@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from django.db.models import Q, QuerySet
 
-from apps.accounts.access import contacts, gate
+from apps.accounts.access import contacts
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Membership, Role, User
 from apps.lib.errors import RegistryError, RoleRequired
@@ -129,7 +129,7 @@ def in_words(names: Sequence[str], *, more: bool = False) -> str:
 
 def _too_few(release: Release, names: list[str]) -> str:
     who = f"Two people have to, and only {names[0]} can." if names else ""
-    owners = gate.owners_of(release.namespace)
+    owners = contacts.owners_of(release.namespace)
     owner = f"An owner ({contacts.named(owners)})" if owners else "An operator"
     none = f"No one {'else ' if who else ''}with the role publisher in {release.namespace} can approve it."
     return " ".join(
