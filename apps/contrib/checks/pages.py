@@ -1,5 +1,6 @@
 """The tab *Checks* of a version, the page of required checks of a namespace, and sections of pages of others."""
 
+import uuid
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from typing import Any
@@ -7,7 +8,6 @@ from typing import Any
 from django import forms
 from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.urls import path
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -180,9 +180,9 @@ def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | N
 
 @never_cache
 @require_POST
-def waive(request: HttpRequest, public_id: str) -> HttpResponse:
+def waive(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
     viewer = session_viewer(request)
-    release = reading.release_for(viewer, get_object_or_404(Release, public_id=public_id).public_id)
+    release = reading.release_for(viewer, public_id)
     said = {"digest": request.POST.get("digest", ""), "reason": request.POST.get("reason", "")}
     try:
         holding.waive(release=release, actor=viewer, **said)

@@ -15,6 +15,7 @@ GROWING: dict[str, dict[str, str]] = {
     },
     "checks.Hold": {},
 }
+STREAMED = [("PUT", "api:module-check"), ("PUT", "api:provider-check")]
 LIMITED = {("api:module-check", "PUT"): "api", ("api:provider-check", "PUT"): "api"}
 # Of the scenario: routes whose release is not the published one, and what is asked.
 ON_ITS_WAY = {f"{edge}:release-waive-checks": "waiting_for_checks_id" for edge in ("portal", "api")}
