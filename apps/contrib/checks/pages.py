@@ -7,6 +7,7 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
+from django.db.models import Count, Exists, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -16,10 +17,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Role
+from apps.accounts.models import Namespace, Role
 from apps.contrib.checks import digests, excerpts, holding, lookup, policy, sending, wording
 from apps.contrib.checks.commands import command_of
-from apps.contrib.checks.models import Mode, Outcome, Report, Severity
+from apps.contrib.checks.models import Mode, Outcome, Policy, Report, Severity
 from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
 from apps.contrib.checks.reading.shape import SEVERITIES
 from apps.contrib.checks.sending import Target
@@ -84,8 +85,11 @@ def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) ->
 def count_of_checks(opened: Opened) -> int | None:
     """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
     release: Release = opened.shown.release
-    number = Report.objects.about(release).newest().count()
-    return number or (None if policy.requirements_of(policy.of(release.namespace)) else 0)
+    reports = Report.objects.about(release).newest().order_by().values("kind").annotate(number=Count("pk"))
+    required = Policy.objects.filter(namespace=release.namespace_id).exclude(requirements=[])
+    about = {"number": Subquery(reports.values("number")), "is_required": Exists(required)}
+    number, is_required = Namespace.objects.filter(pk=release.namespace_id).annotate(**about).values_list(*about).get()
+    return number or (None if is_required else 0)
 
 
 def _target_of(release: Release) -> Target:
