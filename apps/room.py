@@ -34,7 +34,8 @@ class MenuEntry:
     """A link of a menu. `route` is the name of a URL, which takes the namespace in the menu of one.
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
-    about publishing say of it.
+    that lead to it say of it. `words`: other words by which people look for it in the palette. `tab`: in which tab of a
+    namespace it is a section.
     """
 
     label: str
@@ -43,6 +44,23 @@ class MenuEntry:
     key: str = ""
     permission: str = ""
     offer: str = ""
+    words: str = ""
+    tab: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VersionTab:
+    """A tab on the pages of a version, of modules and of providers: `<address>/<version>/<page>`.
+
+    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version. `count`
+    is asked with what is opened: a number hides the tab at 0, None shows it without one.
+    """
+
+    page: str
+    label: str
+    template: str
+    contents: Name
+    count: Name = ""
 
 
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
@@ -63,13 +81,24 @@ class Room(AppConfig):
     api_urls: tuple[str, ...] = ()
     portal_urls: tuple[str, ...] = ()
     staff_menu: tuple[MenuEntry, ...] = ()
-    # The pages of a namespace for its owners and publishers.
+    # Pages for everyone who installs: the documentation and the list of providers lead to them.
+    reader_menu: tuple[MenuEntry, ...] = ()
+    # Sections of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
+    version_tabs: tuple[VersionTab, ...] = ()
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
+    # Sections of pages that others have, by the page: a template, and what returns the values that it calls `found`
+    # (`portal.frame.sections`).
+    page_sections: Mapping[str, tuple[tuple[str, Name], ...]] = {}
     # A template beside the form that publishes: another way.
     publishing_aside = ""
+
+    # Sentences above each page: functions that return one, or nothing.
+    notices: Names = ()
+    # Django middleware before a request has a body, a session or a person. Settings read it, before apps are loaded.
+    middleware: Names = ()
 
     # --- Work
     # Entries of Celery's beat schedule.
@@ -112,22 +141,35 @@ class Room(AppConfig):
     # What follows a publication, and goes with a purge, in the transaction of each.
     after_publication: Names = ()
     purges: Names = ()
+    # What a release has to wait for, beside the approval of a person: `releases.publishing.approving.conditions`.
+    publication_conditions: Names = ()
+    # What is said of releases in a few words: `releases.catalogue.marks.sources`.
+    release_marks: Names = ()
+    # What is read of an artifact that is attached to a release over OCI: `oci.attaching.Reader`.
+    attachment_readers: Names = ()
     # Who else is hit by an act on releases, before it is done: `releases.lifecycle.impact.Contributor`.
     consequences: Names = ()
     # Bytes that count to a namespace, beside those of its versions.
     stored_bytes: Names = ()
     # How a kind of release refreshes its search document.
     search_refreshers: Mapping[str, Name] = {}
+    # Filters of the lists and orders: `releases.catalogue.indexing.RoomFacet`.
+    search_facets: Names = ()
 
     # --- Operators
+    # Raise `Invalid` where no process may start, with the database that it has. Called once the tables are up to date.
+    start_checks: Names = ()
+    # Keeps what LARDER_DEMO=on promises: without such a room nothing starts with it.
+    demonstrates = False
     # The help: topic of a page -> where docs/ has it.
     help_topics: Mapping[str, str] = {}
     # Permissions of its models that have an effect, beside those to view: their codenames.
     act_permissions: tuple[str, ...] = ()
     # The title of a group in the admin, and its models.
     admin_lists: tuple[str, Names] = ("", ())
-    # Tiles of what must be looked at: the model, what returns its rows, and the query of the list that shows them.
-    alarm_tiles: Mapping[str, tuple[Name, Name, str]] = {}
+    # What an operator must look at, by its title: the model, what returns its rows, and the query of the list that
+    # shows them; and what says of a row why. Operate begins with the newest, and the acts that their admin declares.
+    alarm_tiles: Mapping[str, tuple[Name, Name, str, Name]] = {}
     # Parts of /status, and what says which are in use and whether they answer.
     parts: Mapping[str, Part] = {}
     part_states: Names = ()

@@ -16,6 +16,8 @@ INSTALLED_ROOMS = {
     "git": "apps.contrib.git.room.Git",
     "assistants": "apps.contrib.assistants.room.Assistants",
     "saml": "apps.contrib.saml.room.Saml",
+    "demo": "apps.contrib.demo.room.Demo",
+    "checks": "apps.contrib.checks.room.Checks",
 }
 
 
@@ -34,6 +36,12 @@ def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityPro
     """Return OpenID Connect, and the kinds of rooms: settings are read before Django knows those."""
     doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
     return [OpenIdProvider, *(door.resolved(name) for door in doors for name in door.identity_providers)]
+
+
+def middleware(names_left_out: Collection[str]) -> list[str]:
+    """Return what stands before each request."""
+    doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
+    return [f"{door.name}.{name}" for door in doors for name in door.middleware]
 
 
 def settings(readers: ModuleType) -> dict[str, Any]:

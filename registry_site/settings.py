@@ -94,6 +94,7 @@ MIDDLEWARE = [
     "registry_site.server.middleware.SecurityHeadersMiddleware",
     "registry_site.server.middleware.AllowedHosts",
     "registry_site.server.middleware.ReadableRequests",
+    *rooms.middleware(ROOMS_LEFT_OUT),
     "registry_site.server.middleware.SmallBodies",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
@@ -241,7 +242,7 @@ MFA_TOTP_TOLERANCE = 1  # clocks of phones; `CodeForm` refuses a code that was u
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
 CONFIRMATION_LIFETIME = timedelta(minutes=env.number("LARDER_CONFIRMATION_MINUTES", 120, least=10, most=1440))
-DEMO = env.switch("LARDER_DEMO", default=True)
+DEMO = env.choice("LARDER_DEMO", "module", "off", "on")  # what the first run publishes; on: a public demonstration
 INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
 TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()
 
@@ -268,8 +269,7 @@ TRUSTED_PROXIES = env.trusted_proxies("LARDER_TRUSTED_PROXIES")
 BEHIND_PROXY = env.switch("LARDER_BEHIND_PROXY")
 # The location of a proxy that sends the files of the storage folder.
 ACCEL_REDIRECT = env.location("LARDER_ACCEL_REDIRECT")
-# By the groups of apps/accounts/access/throttling.py, which counts them; None is no limit.
-RATES = env.rates()
+RATES = env.rates()  # by the groups of apps/accounts/access/throttling.py, which counts them; None is no limit
 SECURE_CSP = {  # in the shape of Django 6, read by our own middleware until then
     "default-src": ["'none'"],
     "script-src": ["'self'"],

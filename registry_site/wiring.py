@@ -19,9 +19,10 @@ from apps.http.errors import log_exception
 from apps.jobs import queue, queues, targets, turns
 from apps.jobs.models import Job
 from apps.notify.attention import table
-from apps.releases.catalogue import indexing
+from apps.oci import attaching
+from apps.releases.catalogue import indexing, marks
 from apps.releases.lifecycle import impact, purging
-from apps.releases.publishing import pipeline, quotas
+from apps.releases.publishing import approving, pipeline, quotas
 from registry_site.startup import first_run
 
 
@@ -46,6 +47,10 @@ def connect() -> None:
     impact.contributors = room.all_of("consequences")
     quotas.kept_elsewhere = room.all_of("stored_bytes")
     pipeline.afterwards = room.all_of("after_publication")
+    approving.conditions = room.all_of("publication_conditions")
+    marks.sources = room.all_of("release_marks")
+    attaching.of_rooms = room.all_of("attachment_readers")
+    indexing.room_facets = room.all_of("search_facets")
     indexing.refreshers = dict(room.by_key("search_refreshers"))
     turns.refills = dict(room.by_key("job_refills"))
     queues.of_rooms = tuple((queue, names) for one in room.rooms("queues") for queue, names in one.queues.items())

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from django.conf import settings
+from django.core.cache import cache
 from django.test import Client
 
 from apps.accounts.access.gate import Viewer
@@ -188,8 +189,11 @@ def nothing_to_give_back(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(autouse=True)
 def nothing_remembered() -> None:
-    """Each test begins as a fresh process, which knows nothing for the time that the database is away."""
+    """Each test begins as a fresh process, which knows nothing for the time that the database is away, and no number
+    of a menu.
+    """
     checks.clear()
+    cache.clear()
     for memory in (
         "releases.lifecycle.quarantine.blocked",
         "blobs.care.integrity.known",

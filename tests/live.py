@@ -193,9 +193,18 @@ def environment_of(data_dir: Path, port: int, **variables: str) -> dict[str, str
 
 @contextmanager
 def start_live(
-    folder: Path, checkout: Path = CHECKOUT, /, *, why: str, within: Sequence[str] = (), **variables: str
+    folder: Path,
+    checkout: Path = CHECKOUT,
+    /,
+    *,
+    why: str,
+    within: Sequence[str] = (),
+    module: str = "demo/hello/local",
+    **variables: str,
 ) -> Iterator[Live]:
     """Start a whole Larder (of `checkout`), wait until /readyz says so, and stop it by its process id.
+
+    It is ready with the first version of `module`.
 
     `why`: what none of tests/larders.py, which tests share, can give; -v shows it.
     `within`: words before its command, of a program that becomes it.
@@ -204,7 +213,7 @@ def start_live(
     port = int(variables.get("LARDER_LISTEN", "").rpartition(":")[2] or free_port())
     data_dir = folder / "data"
     # Another public address has another certificate authority.
-    unusual = {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_STORAGE_URL", "LARDER_PUBLIC_URL"}
+    unusual = {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_DEMO", "LARDER_STORAGE_URL", "LARDER_PUBLIC_URL"}
     is_usual = checkout == CHECKOUT and not unusual & variables.keys()
     if stack.IS_FULL:
         variables = stack.variables(data_dir) | variables
@@ -224,7 +233,7 @@ def start_live(
     try:
         if stack.IS_FULL:
             stack.publish_demo(larder.manage)
-        wait_until_ready(larder)
+        wait_until_ready(larder, module)
         STARTS.append((why, time.monotonic() - began))
         if is_usual and scheme == "https":
             first_run.keep(data_dir)
@@ -239,8 +248,8 @@ def start_live(
             process.kill()
 
 
-def wait_until_ready(larder: Live, seconds: float = 200) -> None:
-    """Ready: every part answers and the first run's module is published.
+def wait_until_ready(larder: Live, module: str = "demo/hello/local", seconds: float = 200) -> None:
+    """Ready: every part answers and the module is published.
 
     Very patient: many tests share a Larder, and all of them fail with its start on a machine that others keep busy.
     """
@@ -249,7 +258,7 @@ def wait_until_ready(larder: Live, seconds: float = 200) -> None:
         assert larder.process.poll() is None, larder.output.read_text()[-4000:]
         try:
             with larder.client() as client:
-                demo = client.get("/v1/modules/demo/hello/local/versions")
+                demo = client.get(f"/v1/modules/{module}/versions")
                 ready = client.get("/readyz")
                 if ready.status_code == 200 and not ready.json()["warnings"] and demo.status_code == 200:
                     return

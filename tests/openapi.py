@@ -25,23 +25,26 @@ PREFIX = "/api/v1"
 EXAMPLES = Path(__file__).with_name("examples.json")  # of the core; those of a room lie in its tests
 DESCRIPTION = (
     "Publish and manage what this registry serves.\n\n"
-    "**Sign in.** Send an API token as `Authorization: Bearer <token>`. Reads of public namespaces need none.\n\n"
-    "**Scopes.** Each call names the smallest scope that its token needs (`security`). Larder checks your role too.\n\n"
-    "**Errors.** Each has a `code` for programs, and a `message` and a `hint` for people. The header `X-Request-Id` is "
-    "the id of the request in the log.\n\n"
-    "**Lists.** They come in pages: follow `next`.\n\n"
-    "**Lost answers.** Send an idempotent call (`x-idempotent`) again: the outcome is the same. The answer is the same "
-    "too, or 200 instead of 201 or 202, or 404 for what a DELETE has removed."
+    "**Sign in.** Send an API token as `Authorization: Bearer <token>`. Reading public namespaces needs no token.\n\n"
+    "**Scopes.** Each call states the smallest scope that its token needs (`security`). Larder also checks your "
+    "role.\n\n"
+    "**Errors.** Each error has a `code` for programs, and a `message` and a `hint` for people. The header "
+    "`X-Request-Id` "
+    "identifies the request in the log.\n\n"
+    "**Lists.** Long lists have several pages: follow `next`.\n\n"
+    "**Retries.** Repeat an idempotent call (`x-idempotent`) if you got no response: the outcome is the same. So is "
+    "the "
+    "response, except for 200 instead of 201 or 202, and 404 for what a DELETE has already removed."
 )
 ERRORS = {
-    400: "The body or an address cannot be read.",
-    401: "Without a token, or hidden: the same for both.",
+    400: "The body or an address is invalid.",
+    401: "The token is missing or invalid. Unknown and hidden names get the same answer.",
     403: "The role or the scope of the token is missing.",
-    404: "Unknown, or hidden from this token.",
-    409: "It is so already, or something else is in the way.",
-    413: "Too large.",
+    404: "It does not exist, or the token cannot see it.",
+    409: "Already done, or it conflicts with the current state.",
+    413: "The body is too large.",
     422: "A value is wrong; the message names it.",
-    503: "The database or the storage is away: try again after `Retry-After`.",
+    503: "The database or the storage is unavailable. Try again after `Retry-After`.",
 }
 
 

@@ -12,6 +12,7 @@ from itertools import product
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection, transaction
 
 Row = tuple[str, dict[str, Any]]
@@ -82,3 +83,4 @@ def undone() -> Iterator[None]:
     with block:
         yield
         transaction.set_rollback(True)
+    cache.clear()  # it may have what the next row's person of the same number does not

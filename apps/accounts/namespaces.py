@@ -10,7 +10,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import F, Q, QuerySet
 
 from apps.accounts import namespace_deletion
-from apps.accounts.access import connections
+from apps.accounts.access import connections, contacts
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, highest_role, operates, visible_namespaces
 from apps.accounts.access.operators import creator
@@ -118,15 +118,15 @@ def _taken(name: str, actor: Viewer, by: Namespace | None = None) -> Conflict:
     same = Q(canonical=canonical(name)) if by is None else Q(pk=by.pk)
     existing = visible_namespaces(actor).filter(same).first()
     if existing is None:
-        return Conflict(f"The name {name} is taken.", hint="Choose another name, or ask staff who owns it.")
+        return Conflict(f"The name {name} is taken.", hint="Choose another name, or ask an operator who owns it.")
     if by is not None:
         return Conflict(
             f"The name {name} looks like {existing.name}, which exists.",
-            hint="Choose a name that differs more, or ask an operator to create it for you.",
+            hint="Choose a more distinct name, or ask an operator to create it for you.",
         )
     if existing.name == name:
         return Conflict(f"The namespace {name} already exists.", hint="Open it, or choose another name.")
-    return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a name that differs more.")
+    return Conflict(f"{name} is too close to {existing.name}, which exists.", hint="Choose a more distinct name.")
 
 
 @transaction.atomic
@@ -215,7 +215,7 @@ def set_quotas(*, namespace: Namespace, actor: Viewer, **quotas: int | None) -> 
     Raises RoleRequired (staff only) and Invalid.
     """
     if actor.user is None or not actor.user.is_staff:
-        raise RoleRequired("Only staff set the quotas of a namespace.", hint="Ask an operator.")
+        raise RoleRequired("Only operators set the quotas of a namespace.", hint=contacts.ask_operator())
     for field, value in quotas.items():
         if field not in LARGEST_QUOTA:
             raise Invalid(f"There is no quota {field!r}.", hint=f"Quotas are {', '.join(LARGEST_QUOTA)}.")
@@ -284,7 +284,7 @@ def transfer(
     who = _grantee_filter(to)
     before = Grant.objects.select_related("team").filter(pk=giver.pk, namespace=namespace).first() if giver else None
     if giver and (before is None or before.role != Role.OWNER):
-        raise Conflict("The owner to replace is no longer an owner.", hint="Check the members page, and start again.")
+        raise Conflict("The owner to replace is no longer an owner.", hint="See the tab People, and start again.")
     if before and _named(before) == _named(Grant(namespace=namespace, **who)):
         raise Conflict(f"{to} owns {namespace} already.", hint="Choose someone else.")
     given = _give(namespace, who, Role.OWNER, actor)

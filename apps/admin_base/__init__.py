@@ -4,7 +4,8 @@ A package beside the rooms: `audit` and `blobs` may not import each other, and `
 give this to both.
 """
 
-from apps.admin_base.base import Act, LarderAdmin, LarderInline, ReadOnlyAdmin, is_key
+from apps.admin_base.acts import Act
+from apps.admin_base.base import LarderAdmin, LarderInline, ReadOnlyAdmin, is_key
 from apps.admin_base.counting import BoundedPaginator, bounded_count, bounded_counts, count_of
 from apps.admin_base.display import Column, badge, digest_prefix, link, moment, row_link, short, size, table
 from apps.admin_base.export import export_csv

@@ -1,5 +1,4 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar, TypeVar
 
@@ -13,11 +12,13 @@ from django.db.models import ForeignKey, Model, Q, QuerySet
 from django.forms.models import BaseInlineFormSet
 from django.forms.utils import pretty_name
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.text import capfirst
 
+from apps.admin_base.acts import FROM_OVERVIEW, PARAMETER, Act, Button, buttons, offered
 from apps.admin_base.counting import BoundedPaginator
 from apps.admin_base.display import as_column, portal_link
 from apps.admin_base.listing import LarderChangeList, searched
@@ -81,18 +82,6 @@ def address_condition(word: str, namespace: str, name: str) -> Q | None:
     return Q(**{namespace: owner, f"{name}__begins": start}) if slash else None
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """An action of a list and, if it has a `button`, of a row's own page."""
-
-    label: str
-    permission: str
-    run: Callable[[Any, HttpRequest, QuerySet[Any]], HttpResponse | None]  # the admin first
-    button: str = ""
-    # Tells whether to show the button on this row's page; the verb still decides.
-    offered: Callable[[Any], bool] = lambda _row: True
-
-
 class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
     """Fifty rows a page; searches word by word; shows a RegistryError as a message."""
 
@@ -125,7 +114,20 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
         return LarderChangeList
 
     def get_list_display(self, request: HttpRequest) -> Any:
-        return [as_column(self.model, name) for name in super().get_list_display(request)]
+        columns = [as_column(self.model, name) for name in super().get_list_display(request)]
+        acts = self._in_rows(request)
+        may_delete = IS_POPUP_VAR not in request.GET and self.has_delete_permission(request)
+        if not acts and not may_delete:
+            return columns
+
+        @admin.display(description="actions")
+        def row_acts(row: M) -> SafeString:
+            found = offered(row, acts)
+            if may_delete and self.has_delete_permission(request, row):
+                found.append(Button("Delete…", url=reverse(f"{self.name}_delete", args=[row.pk])))
+            return buttons(row, found)
+
+        return [*columns, row_acts]
 
     @admin.display(description=mark_safe('<input type="checkbox" id="action-toggle">'))  # Django's own
     def action_checkbox(self, row: M) -> SafeString:
@@ -138,9 +140,12 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             str(row),
         )
 
-    def get_actions(self, request: HttpRequest) -> Any:
+    def _allowed(self, request: HttpRequest) -> dict[str, Act]:
         acts = {} if IS_POPUP_VAR in request.GET else self.acts
-        allowed = {name: act for name, act in acts.items() if request.user.has_perm(act.permission)}
+        return {name: act for name, act in acts.items() if request.user.has_perm(act.permission)}
+
+    def get_actions(self, request: HttpRequest) -> Any:
+        allowed = self._allowed(request)
         return super().get_actions(request) | {name: (act.run, name, act.label) for name, act in allowed.items()}
 
     @admin.display(description="page")
@@ -200,29 +205,72 @@ class LarderAdmin(Autocompletes, admin.ModelAdmin[M]):
             return self._refused(request, refusal)
 
     def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
+        context["adminform"].form.label_suffix = ""
         if (row := more.get("obj")) is not None:
-            context["page_actions"] = self._buttons(request, row)
+            acts = self._allowed(request).items()
+            context["page_actions"] = [(name, act.button) for name, act in acts if act.button and act.offered(row)]
         return super().render_change_form(request, context, *rest, **more)
 
-    def _buttons(self, request: HttpRequest, row: M) -> list[tuple[str, str]]:
-        acts = {name: act for name, act in self.acts.items() if act.button}
-        allowed = self.get_actions(request) if acts else ()
-        return [(name, act.button) for name, act in acts.items() if name in allowed and act.offered(row)]
+    def _in_rows(self, request: HttpRequest) -> dict[str, Act]:
+        return {name: act for name, act in self._allowed(request).items() if act.button and not act.is_costly}
+
+    def buttons_of(self, request: HttpRequest, rows: Iterable[M]) -> list[SafeString]:
+        """Return the buttons of rows that the overview shows: they send to the list."""
+        acts, listed = self._in_rows(request), reverse(f"{self.name}_changelist")
+        return [buttons(row, offered(row, acts), url=listed) for row in rows]
+
+    @property
+    def name(self) -> str:
+        """The names of its routes before `_changelist`, `_change` and so on."""
+        return f"admin:{self.opts.app_label}_{self.opts.model_name}"
+
+    def changelist_view(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        if request.method != "POST" or PARAMETER not in request.POST:
+            return super().changelist_view(request, extra_context)
+        if not self.has_view_or_change_permission(request):
+            raise PermissionDenied
+        name, _, key = request.POST[PARAMETER].partition(":")
+        row = self.get_object(request, key)
+        if row is None:
+            self.message_user(request, "The row is no longer in this list.", messages.ERROR)
+        elif answer := self._act(request, row, name):
+            return answer
+        return HttpResponseRedirect(self.way_back(request))
+
+    def way_back(self, request: HttpRequest) -> str:
+        """Return the page from which an act was asked for."""
+        return reverse("admin:index") if FROM_OVERVIEW in request.POST else request.get_full_path()
 
     def _act_on_page(self, request: HttpRequest, row: M) -> HttpResponse:
         """Run the list's action on this row alone."""
-        if not self.has_view_or_change_permission(request, row):
-            raise PermissionDenied
-        name = request.POST["action"]
-        if name not in dict(self._buttons(request, row)):
-            self.message_user(request, "This is no longer possible: check the state below.", messages.WARNING)
-            return HttpResponseRedirect(request.get_full_path())
-        answer = self.acts[name].run(self, request, self.get_queryset(request).filter(pk=row.pk))
-        if answer is not None:  # a page that asks for more
+        if answer := self._act(request, row, request.POST["action"]):
             return answer
         is_there = self.get_queryset(request).filter(pk=row.pk).exists()
-        listed = reverse(f"admin:{self.opts.app_label}_{self.opts.model_name}_changelist")
-        return HttpResponseRedirect(request.get_full_path() if is_there else listed)
+        return HttpResponseRedirect(request.get_full_path() if is_there else reverse(f"{self.name}_changelist"))
+
+    def _act(self, request: HttpRequest, row: M, name: str) -> HttpResponse | None:
+        """Run an act on one row; return a page that asks for more, if it needs one."""
+        if not self.has_view_or_change_permission(request, row):
+            raise PermissionDenied
+        act = self._allowed(request).get(name)
+        if act is None or not act.button or not act.offered(row):
+            self.message_user(request, f"This is no longer possible for {row}: check its state.", messages.WARNING)
+            return None
+        if act.warning and "apply" not in request.POST:
+            return self._ask(request, row, name, act)
+        return act.run(self, request, self.get_queryset(request).filter(pk=row.pk))
+
+    def _ask(self, request: HttpRequest, row: M, name: str, act: Act) -> HttpResponse:
+        asked = {"name": name, "title": act.button, "lead": act.warning, "is_final": True}
+        context: dict[str, Any] = {
+            **self.admin_site.each_context(request),
+            "title": f"{act.button}: {row}",
+            "opts": self.opts,
+            "act": asked,
+            "chosen": [row.pk],
+            "checkbox": ACTION_CHECKBOX_NAME,
+        }
+        return TemplateResponse(request, "admin/act.html", context)
 
     def _refused(self, request: HttpRequest, refusal: RegistryError) -> HttpResponse:
         self.message_user(request, f"{refusal} {refusal.hint}", messages.ERROR)
@@ -269,6 +317,11 @@ class ReadOnlyAdmin(LarderAdmin[M]):
             fields = [[as_column(self.model, name) for name in row] for row in rows]
             shown.append((title, {**options, "fields": fields}))
         return shown
+
+    def get_form(self, request: HttpRequest, obj: Any = None, change: bool = False, **options: Any) -> Any:  # noqa: FBT001, FBT002  # Django's own signature
+        """Leave out the help texts of columns: they are for those who read the models."""
+        options["help_texts"] = dict.fromkeys((column.name for column in self.opts.concrete_fields), "")
+        return super().get_form(request, obj, change, **options)
 
     def get_readonly_fields(self, _request: HttpRequest, _obj: Any = None) -> list[Any]:
         """Return every field: one left editable by oversight would change what is published."""

@@ -36,6 +36,8 @@ def remember_count(rows: QuerySet[Any], count: int) -> None:
 
 def bounded_counts(*several: QuerySet[Any]) -> list[int]:
     """Count each as `bounded_count` does, all in one query."""
+    if not several:
+        return []
     counted = [rows.order_by().values("pk")[: MAX_COUNTED_ROWS + 1].query.sql_with_params() for rows in several]
     columns = ", ".join(f"(SELECT COUNT(*) FROM ({sql}) AS counted)" for sql, _ in counted)  # noqa: S608  # Django wrote it
     with connection.cursor() as cursor:

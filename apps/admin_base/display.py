@@ -20,6 +20,13 @@ from django.utils.safestring import SafeString
 SIZES = frozenset({"size", "uploaded_size", "quota_bytes", "bytes"})
 
 
+# States that somebody must know of, by the tone of their badge.
+TONES = {
+    "bad": {"damaged", "failed", "missing", "quarantined", "refused", "rejected", "revoked", "expired", "open"},
+    "warn": {"yanked", "deprecated", "held", "awaiting-approval", "suspended", "lapsed"},
+}
+
+
 class Column:
     """A column of a list, or a line of a row's page: its label, and a function of the row or an attribute's path."""
 
@@ -79,7 +86,9 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString
 
 
 def badge(state: str) -> SafeString:
-    return format_html('<span class="larder-badge larder-badge-{}">{}</span>', state, state)
+    """Render a state as the portal does: a verdict has its colour, the normal state has none."""
+    tone = next((f" badge--{tone}" for tone, states in TONES.items() if state in states), "")
+    return format_html('<span class="badge{}">{}</span>', tone, state)
 
 
 def short(digest: str) -> SafeString | str:

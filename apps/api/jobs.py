@@ -19,18 +19,16 @@ class Job(Shape):
     # Of a job of `_jobs`, with its `row` attached.
     id = IntegerField(source="pk")
     kind = CharField()
-    target = CharField(
-        source="row", allow_null=True, help_text="The object that it works on; null if that was deleted."
-    )
+    target = CharField(source="row", allow_null=True, help_text="The object of the job; null if it was deleted.")
     state = ChoiceField(choices=State.values)
     attempts = IntegerField()
     worker = CharField(help_text="The last worker that claimed it, or empty.")
     error = CharField(help_text="The log of the last failure, or empty.")
     by = CharField(source="asker", allow_null=True, help_text="Who requested it; null for Larder.")
     request_id = CharField()
-    bulk_source = CharField(source="source", help_text="What made it in bulk, such as git 12, or empty.")
+    bulk_source = CharField(source="source", help_text="Bulk operation that created it, such as git 12, or empty.")
     created_at = MomentField()
-    not_before = MomentField(allow_null=True, help_text="It waits until then, because a service was unavailable.")
+    not_before = MomentField(allow_null=True, help_text="A service was unavailable; the job waits until this time.")
     finished_at = MomentField(allow_null=True)
 
 
@@ -50,7 +48,7 @@ class JobList(ApiView):
         "List jobs (staff)",
         answers={200: JobPage},
         query={
-            "state": "Only these.",
+            "state": "Return only these.",
             "kind": "Only this kind, such as publish-module.",
             "q": "An address or its beginning, a kind, the number of a target, or a whole request id.",
         }

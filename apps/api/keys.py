@@ -14,7 +14,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate
 from apps.accounts.models import Role
-from apps.api.frame.base import SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.base import DRY_RUN, SLOT_SECONDS, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import Consequences, MomentField, Shape, page
 from apps.lib.errors import Invalid
 from apps.modules.dependents.impact import of_releases
@@ -28,7 +28,7 @@ MAX_WEIGHED = 500
 
 
 class KeyInput(serializers.Serializer[Any]):
-    """A public key to register, or the algorithm of a key for a worker to generate. `signing.keys` validates both."""
+    """A public key to register, or the algorithm of a key for a worker to generate."""
 
     armor = serializers.CharField(required=False, allow_blank=True, trim_whitespace=False)
     source = serializers.CharField(required=False, allow_blank=True)  # type: ignore[assignment]  # taken off the class
@@ -37,7 +37,7 @@ class KeyInput(serializers.Serializer[Any]):
 
 
 class EndInput(serializers.Serializer[Any]):
-    """`signing.keys` limits the length, with the same error on every way in."""
+    # `signing.keys` limits the length, with the same error on every way in.
 
     reason = serializers.CharField(allow_blank=True)
 
@@ -67,7 +67,7 @@ class Key(Shape):
     ended_at = SecondField(allow_null=True)
     reason = CharField()
     ascii_armor = CharField(source="armor", help_text="Empty until a worker has generated it.")
-    releases = IntegerField(source="release_count", help_text="How many versions it signed.")
+    releases = IntegerField(source="release_count", help_text="Number of versions that it signed.")
 
 
 class KeyList(ListView):
@@ -117,10 +117,10 @@ class End(ApiView):
     weighed: Act
 
     @operation(
-        "End a key",
+        "Retire or revoke a key",
         takes=EndInput,
         answers={200: (Key, Consequences)},
-        query={"dry_run": "1: answer who is hit, and do nothing. Reads no body."},
+        query=DRY_RUN,
         again="409.",
     )
     def post(self, request: Request, namespace: str, fingerprint: str) -> Response:  # noqa: ARG002

@@ -54,7 +54,7 @@ class NamespaceNames(Shape):
 
 
 class NamespaceRow(NamespaceNames):
-    role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
+    role = RoleField(allow_null=True, help_text="The caller's role; null if they have none.")
 
 
 class Usage(Shape):
@@ -76,16 +76,17 @@ class Quota(Shape):
 class Namespace(NamespaceNames):
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
-        help_text="What happens to a version with breaking changes that is not a major version.",
+        help_text="How to treat a version with breaking changes that is not a major version.",
     )
     cooldown_hours = IntegerField(
-        help_text="Clients see a release so many hours after its publication. A change is for later releases."
+        help_text="Hours between publication and the time when clients see a release. A change applies to later "
+        "releases."
     )
-    trusted_publishers_only = BooleanField(help_text="Only CI publishes, by its trusted publishers.")
-    requires_approval = BooleanField(help_text="Someone who took no part in it approves each release.")
-    approval_needs_second_factor = BooleanField(help_text="Who approves enters a second factor again.")
-    approval_needs_two_people = BooleanField(help_text="Two people approve each release from Git or CI.")
-    role = RoleField(allow_null=True, help_text="The caller's; null without a grant.")
+    trusted_publishers_only = BooleanField(help_text="Only CI can publish, through trusted publishers.")
+    requires_approval = BooleanField(help_text="Each release needs the approval of someone who took no part in it.")
+    approval_needs_second_factor = BooleanField(help_text="Approvers must enter their second factor again.")
+    approval_needs_two_people = BooleanField(help_text="Each release from Git or CI needs two approvals.")
+    role = RoleField(allow_null=True, help_text="The caller's role; null if they have none.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
 
@@ -96,7 +97,7 @@ class NamespaceList(ListView):
     get = listed(
         "List the namespaces that the caller can see",
         page("NamespacePage", namespaces=NamespaceRow(many=True)),
-        query={"q": "The beginning of a name, in any letter case."},
+        query={"q": "The start of a name, in any letter case."},
         public=True,
     )
 
@@ -130,7 +131,7 @@ class NamespaceDetail(DetailView):
         return self.answer(_with_usage(target, role))
 
     @operation(
-        "Change rules (owners) or the quotas (staff) of a namespace",
+        "Change the rules (owners) or quotas (staff) of a namespace",
         takes=NamespaceChange,
         answers={200: Namespace},
         again="Changes nothing.",

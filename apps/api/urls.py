@@ -28,6 +28,7 @@ from apps.api.versions import (
     origins,
     providers,
     releases,
+    several,
     statements,
     uploads,
 )
@@ -69,6 +70,7 @@ urlpatterns = [
     *descriptions.urlpatterns,
     *providers.urlpatterns,
     *lifecycle.urlpatterns,
+    *several.urlpatterns,
     *origins.urlpatterns,
     *attestations.urlpatterns,
     *releases.urlpatterns,

@@ -51,7 +51,9 @@ class Webhook(Shape):
     enabled = BooleanField()
     disabled_at = MomentField(allow_null=True)
     disabled_reason = CharField()
-    suspended_at = MomentField(allow_null=True, help_text="Since then nothing is sent, until an owner confirms it.")
+    suspended_at = MomentField(
+        allow_null=True, help_text="Time when it was suspended. Nothing is sent until an owner confirms it."
+    )
     suspended_reason = CharField()
     failing_since = MomentField(allow_null=True, help_text="The first failure since the last success.")
 
@@ -60,7 +62,7 @@ class Webhook(Shape):
 
 
 class NewWebhook(Webhook):
-    secret = CharField(help_text="For verifying signatures; only in this response.")
+    secret = CharField(help_text="For verifying signatures. Returned only in this response.")
 
 
 class Delivery(Shape):
@@ -73,10 +75,10 @@ class Delivery(Shape):
     created_at = MomentField()
     tried_at = MomentField(allow_null=True, help_text="The last attempt.")
     next_at = MomentField(allow_null=True, help_text="The next attempt.")
-    status = IntegerField(allow_null=True, help_text="Of the last answer.")
+    status = IntegerField(allow_null=True, help_text="HTTP status of the last response.")
     error = CharField(help_text="Why the last attempt failed, or empty.")
-    answer = CharField(help_text="The first 4,096 bytes of the last answer.")
-    body = CharField(help_text="The JSON that is sent, as text.")
+    answer = CharField(help_text="The first 4,096 bytes of the last response.")
+    body = CharField(help_text="The JSON body, as text.")
 
     def next_at_of(self, delivery: models.Delivery) -> datetime | None:
         return delivery.next_at if delivery.state == models.State.WAITING else None

@@ -174,10 +174,10 @@ class UploadSessionAdmin(ReadOnlyAdmin[UploadSession]):
     fields = ("id", "repository_page", ("user", "token"), ("size", "standing"), ("created_at", "expires_at"))
     acts = {
         "end": Act(
-            "End selected uploads",
+            "Cancel selected uploads",
             "oci.delete_uploadsession",
             each(lambda session, actor: uploads.end(session, actor=actor), "Ended"),
-            button="End this upload",
+            button="Cancel this upload",
         )
     }
     csv_columns = (

@@ -8,14 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery, Sum
+from django.db.models import BigIntegerField, CharField, OuterRef, Q, QuerySet, Subquery, Sum
 
 from apps.accounts.models import Namespace, User
 from apps.artifacts.manifest_format import MEDIA_TYPE
 from apps.artifacts.models import Manifest, Tag
 from apps.artifacts.names import Digest
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 
 MAX_DESCRIPTORS = 1000
+MAX_ATTACHMENTS = 20
 MAX_BYTES = 4 * 1024 * 1024  # what clients read of an index
 # Clients without the referrers API attach by a tag such as `sha256-<hex>.sig`.
 _ATTACHED_BY_TAG = r"^sha(256|512)-[0-9a-f]{64,128}"
@@ -80,20 +82,32 @@ class MovedTag:
     by: str
 
 
-def attached_to(namespace: Namespace, path: str, digest: str, *, most: int) -> list[Attachment]:
-    """Newest first; attached by subject or by a tag that spells the digest. One query."""
-    here = {"repository__namespace": namespace, "repository__path": path}
-    tags = Tag.objects.filter(**here, name__startswith=digest.replace(":", "-"))
+def _attached() -> QuerySet[Manifest]:
+    namespace, path = Slot("namespace", BigIntegerField()), Slot("path", CharField())
+    here: dict[str, Any] = {"repository__namespace": namespace, "repository__path": path}
+    tags = Tag.objects.filter(**here, name__startswith=Slot("tag", CharField()))
     name = Subquery(tags.filter(manifest=OuterRef("pk")).order_by("name").values("name")[:1])
     size = Sum("blob_edges__blob__blob__size", default=0)
-    rows = Manifest.objects.filter(Q(subject=digest) | Q(pk__in=tags.values("manifest")), **here)
-    shown = rows.defer("raw", "annotations").select_related("pushed_by").annotate(tag=name, stored=size)
+    attached = Q(subject=Slot("digest", CharField())) | Q(pk__in=tags.values("manifest"))
+    shown = Manifest.objects.filter(attached, **here).defer("raw", "annotations").select_related("pushed_by")
+    return shown.annotate(tag=name, stored=size).order_by("-pushed_at", "-pk")[: MAX_ATTACHMENTS + 1]
+
+
+_ATTACHED: CompiledQuery[Any] = CompiledQuery(_attached)
+
+
+def attached_to(namespace: Namespace, path: str, digest: str) -> list[Attachment]:
+    """Newest first; attached by subject or by a tag that spells the digest. One query.
+
+    Returns one more than `MAX_ATTACHMENTS` if there are more.
+    """
+    rows = _ATTACHED(namespace=namespace.pk, path=path, digest=digest, tag=digest.replace(":", "-"))
     return [
         # The tag comes first: what is attached by one has the artifact type of any image.
         Attachment(
             row.tag or row.artifact_type or row.media_type, row.digest, row.stored, row.pushed_at, _name(row.pushed_by)
         )
-        for row in shown.order_by("-pushed_at", "-pk")[:most]
+        for row in rows
     ]
 
 

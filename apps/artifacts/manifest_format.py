@@ -13,7 +13,7 @@ from typing import Any
 from apps.artifacts.errors import DigestInvalid, ManifestInvalid
 from apps.artifacts.names import Digest
 from apps.lib.formats import strict_json
-from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE
+from apps.lib.formats.oci_manifests import IMAGE_INDEX, IMAGE_MANIFEST, MODULE_PACKAGE, TITLE
 
 DOCKER_IMAGE = "application/vnd.docker.distribution.manifest.v2+json"
 DOCKER_LIST = "application/vnd.docker.distribution.manifest.list.v2+json"
@@ -38,12 +38,13 @@ _LARGEST = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
-    """`may_be_away`: it need not be in the repository."""
+    """`may_be_away`: it need not be in the repository. `title` is the file name that its sender gave it, or empty."""
 
     media_type: str
     digest: Digest
     size: int
     may_be_away: bool = False
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def parse(raw: bytes, content_type: str) -> ParsedManifest:
         return ParsedManifest(media_type, own_type, subject, annotations, blobs, children)
     _refuse_both(fields, ("manifests", "fsLayers"), "an image manifest")
     if "config" not in fields:
-        raise ManifestInvalid("The manifest has no config.", hint="Use the empty config, `{}`, if it has none.")
+        raise ManifestInvalid("The manifest has no config.", hint="Use the empty config `{}` if there is none.")
     config = _descriptor(fields["config"], "config")
     layers = _descriptors(fields, "layers")
     return ParsedManifest(media_type, own_type or config.media_type, subject, annotations, (config, *layers))
@@ -110,7 +111,7 @@ def _refuse_both(fields: dict[str, Any], names: Iterable[str], what: str) -> Non
     """Refuse what one reader takes for a manifest and another for an index (CVE-2021-41190)."""
     for name in names:
         if name in fields:
-            raise ManifestInvalid(f"By its media type this is {what}, but it has {name!r}.")
+            raise ManifestInvalid(f"The media type says {what}, but it has {name!r}.")
 
 
 def _optional_media_type(fields: dict[str, Any], name: str) -> str:
@@ -150,7 +151,7 @@ def _descriptor(value: Any, where: str) -> Descriptor:
         raise ManifestInvalid(f"{where}.size is {_shown(size)}, expected a number of bytes.")
     if urls is not None and not (isinstance(urls, list) and all(isinstance(url, str) for url in urls)):
         raise ManifestInvalid(f"{where}.urls is {_shown(urls)}, expected an array of text.")
-    _annotations(value, where)
+    title = _annotations(value, where).get(TITLE, "")
     if (data := value.get("data")) is not None:
         # Readers may use embedded bytes instead of the blob: both must be the same.
         try:
@@ -159,7 +160,8 @@ def _descriptor(value: Any, where: str) -> Descriptor:
             content = None
         if content is None or len(content) != size or Digest.of(content, digest.algorithm) != digest:
             raise ManifestInvalid(f"{where}.data is not the base64 of the {size} bytes that are {digest}.")
-    return Descriptor(media_type, digest, size, may_be_away=bool(urls) or media_type in _NOT_DISTRIBUTED)
+    is_away = bool(urls) or media_type in _NOT_DISTRIBUTED
+    return Descriptor(media_type, digest, size, may_be_away=is_away, title=title)
 
 
 def _annotations(fields: dict[str, Any], where: str) -> dict[str, str]:

@@ -1,5 +1,3 @@
-import re
-from collections.abc import Iterable
 from contextlib import suppress
 from ipaddress import ip_address
 from typing import Any
@@ -11,20 +9,9 @@ from django.utils.html import format_html
 
 from apps.admin_base import Column, ReadOnlyAdmin, words
 from apps.audit.models import AuditEvent
-from apps.audit.reading import about, by_or_about, people, with_actors
+from apps.audit.reading import about, by_or_about, name_subjects, people, with_actors
 
 REQUEST_ID_SHOWN = 8
-_USER = re.compile(r"user/([0-9]{1,18})")
-
-
-def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
-    """Set `subject_name` on each event, empty unless its subject is an account. One query for all."""
-    found = list(events)
-    numbers = {event.pk: int(known[1]) for event in found if (known := _USER.fullmatch(event.subject))}
-    names = dict(people().filter(pk__in={0, *numbers.values()}).values_list("pk", "username"))  # 0: always one query
-    for event in found:
-        event.subject_name = names.get(numbers.get(event.pk), "")  # type: ignore[attr-defined]  # for the column below
-    return found
 
 
 def _of_person(name: str) -> Q:

@@ -149,6 +149,13 @@ class Kind(models.TextChoices):
     GIT_REFUSALS_NOTIFIED = "namespace:git-tag:refusals-notified", "Owners notified of refused Git tags"
     GIT_TAG_MOVED = "namespace:git-tag:moved", "Git tag of a release moved"
     GIT_TAG_DELETED = "namespace:git-tag:deleted", "Git tag of a release deleted"
+    CHECK_RECEIVED = "namespace:check:received", "Report about an unpublished version received"
+    CHECK_REMOVED = "namespace:check:removed"
+    CHECKS_POLICY_CHANGED = "namespace:checks:policy-changed", "Required checks changed"
+    RELEASE_CHECKED = "namespace:release:report-received", "Report about a version received"
+    RELEASE_FINDINGS = "namespace:release:findings-reported", "New findings reported in a version"
+    RELEASE_CHECKS_MISSING = "namespace:release:checks-missing", "Release waits for checks"
+    RELEASE_CHECKS_WAIVED = "namespace:release:checks-waived", "Required checks of a release waived"
     PERMISSION_REFUSED = "account:permission:refused"
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -18,6 +18,7 @@ from apps.lib.errors import Invalid
 
 CHUNK = 1000
 _NUMBER = re.compile(r"[0-9]{1,18}")
+_USER = re.compile(r"user/([0-9]{1,18})")
 CSV_COLUMNS = ("id", "at", "kind", "actor_id", "actor_name", "token_id", "address", "subject", "detail", "request_id")
 # People whose name begins with a word; more are ignored.
 PEOPLE_FOUND = 50
@@ -38,6 +39,16 @@ def with_actors(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
     """Set `actor_name` in the same query: None for Larder, for unknown actors, and for erased people."""
     named = people().filter(pk=OuterRef("actor_id"))
     return events.annotate(actor_name=Subquery(named.values("username")[:1]))
+
+
+def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
+    """Set `subject_name` on each event, empty unless its subject is an account. One query for all."""
+    found = list(events)
+    numbers = {event.pk: int(known[1]) for event in found if (known := _USER.fullmatch(event.subject))}
+    names = dict(people().filter(pk__in={0, *numbers.values()}).values_list("pk", "username"))  # 0: always one query
+    for event in found:
+        event.subject_name = names.get(numbers.get(event.pk), "")  # type: ignore[attr-defined]  # for those who show it
+    return found
 
 
 def of_namespace(name: str, *, since: datetime) -> AuditEventQuerySet:

@@ -21,7 +21,7 @@ class BlobAdmin(ReadOnlyAdmin[Blob]):
     list_display = ("short_digest", "size", "state_badge", "problem_badge", "checked_at", "created_at")
     list_filter = ("state", ProblemFilter)
     indexed_orders = ("digest", "created_at", "checked_at")
-    search_help_text = "The beginning of a sha256."
+    search_help_text = "The start of a sha256."
     fields = ("digest", "size", "state", "problem_badge", "checked_at", "created_at")
     csv_columns = ("digest", "size", "state", "problem", "checked_at", "created_at")
 

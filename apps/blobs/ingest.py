@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from apps.blobs import backends
 from apps.blobs.backends import STAGING, Damaged, StorageUnavailable
-from apps.blobs.care import integrity
+from apps.blobs.care.verified_files import verified_files
 from apps.blobs.models import Blob, State
 from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 from apps.lib.process import outside
@@ -43,8 +43,8 @@ class Arrival:
 def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[Arrival]:
     """Store the chunks durably; they are deleted at the end of the block unless `store` was called.
 
-    What `chunks` raises passes through. `with_sha512`: see `Fingerprints`. This process hashed what it stored, so it
-    sends such a file without a second look.
+    What `chunks` raises passes through. `with_sha512`: see `Fingerprints`. This process hashed what it stored, so it is
+    sent without a second look.
     """
     outside.give_back()  # slow senders would soon have all connections
     prints, backend = Fingerprints(with_sha512=with_sha512), backends.current()
@@ -59,7 +59,7 @@ def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[A
         yield Arrival(prints.taken, store)
     for target in created:  # after the block: its temporary name is gone, which was part of its identity
         if (identity := backend.identity(target)) is not None:
-            integrity.verified_files.add(prints.taken.sha256, identity)
+            verified_files.add(prints.taken.sha256, identity)
 
 
 def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:
@@ -68,9 +68,13 @@ def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:
     `is_hashed`: this process hashed them while they came in. Otherwise they are hashed before they are stored.
     """
     source = f"{STAGING}/{backends.checked(key)}"
-    return Arrival(
-        fingerprint, lambda target, digest: backends.current().commit(source, target, digest, is_hashed=is_hashed)
-    )
+
+    def commit(target: str, digest: str) -> bool:
+        if is_new := backends.current().commit(source, target, digest, is_hashed=is_hashed):
+            verified_files.expect(key, target, digest)
+        return is_new
+
+    return Arrival(fingerprint, commit)
 
 
 def read_staged(key: str) -> Iterator[bytes]:

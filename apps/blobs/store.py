@@ -19,6 +19,7 @@ from apps.blobs import backends, ingest, references
 from apps.blobs.backends import STAGING, STEP, BadKey, Damaged, Missing, StorageUnavailable, UploadLink
 from apps.blobs.care import integrity
 from apps.blobs.care.integrity import DamagedInStorage
+from apps.blobs.care.verified_files import FOLDER, LIFETIME, verified_files
 from apps.blobs.models import Blob, State
 from apps.lib.formats.fingerprints import Fingerprint, Fingerprints
 from apps.lib.process import outside
@@ -72,6 +73,7 @@ def open_blob(digest: str) -> BinaryIO:
 
 def discard_staged(key: str) -> None:
     backends.current().delete(_staged(key))
+    verified_files.settle(key)
 
 
 def store_staged(key: str, *, digest: str, size: int) -> Blob:
@@ -175,13 +177,13 @@ class File:
 
 
 def verified_file(digest: str) -> File | None:
-    """Return the file if this process has hashed it within the hour, and it was not written since.
+    """Return the file if it was hashed within the hour, by this process or one that left a mark, and not written since.
 
     Such a file may leave without another check: `read` hashes it again once this answers None.
     """
     backend, key = backends.current(), _content(digest)
     path = backend.path(key)
-    if path is None or not integrity.is_verified(digest, backend.identity(key)):
+    if path is None or not verified_files.has(digest, backend.identity(key)):
         return None
     return File(key, path)
 
@@ -292,6 +294,8 @@ def sweep(*, now: datetime) -> int:
     Return how many objects and unfinished uploads.
     """
     kept = frozenset(_staged(key) for key in staging_in_use())
+    if is_on_this_host():
+        backends.current().drop_older(FOLDER, now - timedelta(seconds=LIFETIME))
     return backends.current().drop_older(STAGING, now - STAGING_LIFETIME, kept=kept)
 
 
@@ -307,6 +311,6 @@ def _content(digest: str) -> str:
 
 def _own(key: str) -> str:
     """Check that the key is outside the two folders with their own rules."""
-    if key.split("/", maxsplit=1)[0] in (STAGING, "sha256"):
+    if key.split("/", maxsplit=1)[0] in (STAGING, "sha256", FOLDER):
         raise BadKey(f"{key[:80]!r} is a key of the store's own")
     return key

@@ -9,11 +9,10 @@ from collections.abc import Collection, Iterator, Mapping
 from itertools import count
 
 from apps.blobs import store
+from apps.blobs.care.verified_files import LARGE
 from apps.blobs.store import File
 
 PIECE = 128 * 1024
-# Smaller ones are read faster than anybody could wait for another one.
-LARGE = 1024 * 1024
 
 
 class BeingVerified(Exception):
@@ -38,7 +37,7 @@ def states_of(tickets: Collection[int]) -> Mapping[int, object]:
 
 
 def verify_file(digest: str, *, size: int) -> None:
-    """Hash a large file of this host unless this process has done so. Raises BeingVerified, and what `read` raises."""
+    """Hash a large file of this host unless it was within the hour. Raises BeingVerified, and what `read` raises."""
     if size < LARGE or not store.is_on_this_host() or store.verified_file(digest) is not None:
         return
     with _lock:

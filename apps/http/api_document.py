@@ -23,7 +23,7 @@ def text() -> str:
     if len(here) == len(made["paths"]):
         return whole
     shapes = made["components"]["schemas"]
-    used = _shapes_of(here, shapes)
+    used = shapes_of(here, shapes)
     made["paths"] = here
     made["components"]["schemas"] = {name: shape for name, shape in shapes.items() if name in used}
     return written(made)
@@ -51,7 +51,7 @@ def _has_route(path: str, methods: dict[str, Any]) -> bool:
         return False
 
 
-def _shapes_of(paths: dict[str, Any], shapes: dict[str, Any]) -> set[str]:
+def shapes_of(paths: dict[str, Any], shapes: dict[str, Any]) -> set[str]:
     """Return the names of the shapes that these refer to, and of those that these shapes refer to in turn."""
     used: set[str] = set()
     found = set(_REFERENCE.findall(json.dumps(paths)))

@@ -178,6 +178,17 @@ class ProviderAddress:
         return self.type
 
 
+def parse(text: str) -> ModuleAddress | ProviderAddress:
+    """Return the address of a module or a provider, by the number of its parts. Raises Invalid."""
+    parts = text.count("/") + 1
+    if parts not in (2, 3):
+        raise Invalid(
+            f"The address {text[:200]!a} has {parts} part{'' if parts == 1 else 's'}.",
+            hint="Expected namespace/name/system of a module, or namespace/type of a provider.",
+        )
+    return ProviderAddress.parse(text) if parts == 2 else ModuleAddress.parse(text)  # noqa: PLR2004
+
+
 def hosted_provider(source: str, hosts: Iterable[str]) -> ProviderAddress | None:
     """`<one of the hosts>/ns/type`, normalised as clients do; a source without a host means the public registry."""
     host, _, path = source.strip().lower().partition("/")

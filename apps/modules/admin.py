@@ -28,13 +28,14 @@ from apps.modules import reinspection
 from apps.modules.lifecycle import ACTIONS
 from apps.modules.models import Module, ModuleCall, ModuleVersion
 from apps.releases.admin import standing_badge, stored_now
+from apps.releases.admin_acts import first_of
 from apps.releases.admin_versions import (
+    RELEASE_AND_PEOPLE,
     NamedAdmin,
     PublisherFilter,
     QuarantineFilter,
     VerifiedFilter,
     VersionAdmin,
-    first_of,
 )
 from apps.releases.models import Kind, SearchDoc
 
@@ -90,7 +91,7 @@ class ModuleVersionAdmin(VersionAdmin):
         VerifiedFilter,
         OutdatedFilter,
     )
-    list_select_related = ("module__namespace", "release__namespace", "release__created_by")
+    list_select_related = ("module__namespace", *RELEASE_AND_PEOPLE)
     search_help_text = "An address (acme/vpc/aws), a version, or the beginning of a stored or uploaded sha256."
     fields = (
         ("title", "standing", "is_prerelease"),
@@ -133,8 +134,7 @@ class ModuleVersionAdmin(VersionAdmin):
         return rows.defer("inspection", "files") if is_list else rows
 
     def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> ModuleVersion | None:
-        release = ("release__lifecycle_by", "release__quarantined_by", *self.list_select_related)
-        rows = self.get_queryset(request).select_related(*release)
+        rows = self.get_queryset(request).select_related(*self.list_select_related)
         return rows.filter(pk=object_id).first() if is_key(self.opts.pk, object_id) and not from_field else None
 
     def search_condition(self, word: str) -> Q:

@@ -42,11 +42,11 @@ def clean_folders(folders: Sequence[str]) -> str:
             )
     for above, path in pairwise(paths):
         if path == above:
-            raise Invalid(f"found the folder {path[:80]!r} twice, expected each folder once", hint="Name it once.")
+            raise Invalid(f"found the folder {path[:80]!r} twice, expected each folder once", hint="List it once.")
         if path.startswith(f"{above}/"):
             raise Invalid(
                 f"found the folder {path[:80]!r} inside of {above[:80]!r}, expected folders beside each other",
-                hint="Name only the outer one: it is published with everything in it.",
+                hint="List only the outer folder: it is published with everything in it.",
             )
     text = "\n".join(paths)
     if len(text) > MAX_TOTAL_CHARACTERS:

@@ -14,10 +14,11 @@ MAX_FILES = 20
 MAX_BYTES = 64 * 1024
 SUFFIXES = (".tf", ".tofu", ".tfvars")
 _SOURCE = re.compile(r'(?P<indent>[ \t]*)source(?P<space>[ \t]*)=[ \t]*"(?P<path>\.{1,2}(?:/[^"$%]*)?)"(?P<rest>.*)')
-# A source in a configuration, or in one that a README shows: rendered, with or without colours.
+# A source in a configuration, or in one that a README shows: rendered, with or without colours. It begins with plain
+# letters and looks back afterwards: most of a long README is skipped a hundred times as fast.
 _WRITTEN = (
-    r'(?P<head>\bsource(?:</span>)?[ \t]*=[ \t]*(?:<span class="[\w -]+">)*(?:"|&quot;))'
-    r'(?P<found>(?:[\w.:-]+/)?[\w-]+/{}/{})(?=//|"|&quot;)'
+    r'(?P<head>source(?<!\wsource)(?:</span>)?[ \t]*=[ \t]*(?:<span class="[\w -]+">)*(?:"|&quot;))'
+    r'(?P<found>(?i:(?:[\w.:-]+/)?[\w-]+/{}/{}))(?=//|"|&quot;)'
 )
 # Lines between the head of a module block and its source.
 _NEAR = 200
@@ -93,7 +94,7 @@ def readdressed(text: str, address: ModuleAddress, own: str, *, mark: str = "{}"
     configuration, or a rendered README; `mark` is the HTML around what was replaced. Constraints of versions stay: a
     module keeps its numbers when it moves.
     """
-    pattern = re.compile(_WRITTEN.format(re.escape(address.name), re.escape(address.system)), re.IGNORECASE)
+    pattern = re.compile(_WRITTEN.format(re.escape(address.name), re.escape(address.system)))
 
     def written(found: re.Match[str]) -> str:
         return found[0] if found["found"] == own else found["head"] + mark.format(own)

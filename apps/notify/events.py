@@ -34,6 +34,20 @@ EVENTS = {
         Kind.RELEASE_RESTORED, "A version was restored after a deprecation, a yank or a quarantine", "was restored"
     ),
     "release.quarantined": Event(Kind.RELEASE_QUARANTINED, "Staff quarantined a version", "was quarantined"),
+    "release.checked": Event(
+        Kind.RELEASE_CHECKED, "A report about a published version was received", "has a new report"
+    ),
+    "release.findings": Event(
+        Kind.RELEASE_FINDINGS,
+        "A report found something new in a published version, from the severity that owners chose",
+        "has new findings",
+    ),
+    "release.awaiting-checks": Event(
+        Kind.RELEASE_CHECKS_MISSING, "A release waits for required checks", "waits for required checks"
+    ),
+    "release.checks-waived": Event(
+        Kind.RELEASE_CHECKS_WAIVED, "An owner waived the required checks of a release", "needs no further checks"
+    ),
     "release.purged": Event(Kind.RELEASE_PURGED, "A version was purged", "was purged"),
     "role.granted": Event(Kind.GRANT_GIVEN, "A person or team got a role, or another role"),
     "role.withdrawn": Event(Kind.GRANT_WITHDRAWN, "A person or team lost their role"),

@@ -120,9 +120,10 @@ class Topic(models.TextChoices):
         "approvals",
         "Releases that await your approval, approvals of yours, and whether your namespaces require it",
     )
-    HANDOVER = "handover", "What former owners of your namespaces have connected"
+    HANDOVER = "handover", "Connections of former owners of your namespaces"
     WEBHOOKS = "webhooks", "Webhooks of your namespaces that were switched off"
     GIT = "git", "Alarms of Git repositories of your namespaces"
+    CHECKS = "checks", "Findings in versions of your namespaces, and your releases that wait for checks"
     UPSTREAMS = "upstreams", "Alarms and changed policies of mirrored registries, if you may decide them"
 
 

@@ -44,13 +44,18 @@ _TOLD = (
 )
 _BREAKING_NAMED = 5
 OF_CONNECTIONS = ("connections.suspended", "connections.left-behind")
-_BY_NOBODY = ("release.held", "release.failed", "release.awaiting-approval", *OF_CONNECTIONS)
+_BY_NOBODY = (
+    *("release.held", "release.failed", "release.awaiting-approval", "release.awaiting-checks", "release.findings"),
+    *("release.checks-waived", *OF_CONNECTIONS),
+)
 # Their page is that of the repository.
 OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
 # Their page is that of the upload.
 OF_UNPUBLISHED = (
     "release.held",
     "release.awaiting-approval",
+    "release.awaiting-checks",
+    "release.checks-waived",
     "release.approved",
     "release.declined",
     "release.rejected",

@@ -17,7 +17,6 @@ from apps.modules.models import ModuleVersion
 from apps.oci import attaching, blobs, packages
 from apps.oci.authentication import Caller
 from apps.oci.repositories import VisibleRepository
-from apps.provenance.attesting import Checked
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +25,7 @@ class Push:
 
     Of `tags`, `version` is the one that names a release, or empty; those in `others` are moved after the check of a
     module package, and the rest with the manifest. `release` is the one that a worker is to decide on; until `until`
-    (time.monotonic) the push waits for that. `attestations` are recorded with the manifest.
+    (time.monotonic) the push waits for that. `attached` is recorded with the manifest.
     """
 
     caller: Caller
@@ -40,7 +39,7 @@ class Push:
     others: Sequence[str]
     until: float
     release: int | None = None
-    attestations: Sequence[Checked] = ()
+    attached: Sequence[attaching.Record] = ()
 
     @property
     def warning(self) -> str:
@@ -115,7 +114,7 @@ def resolve(
         version="".join(versions),
         others=others if is_checked else [],
         until=time.monotonic() + settings.OCI_PUBLISH_WAIT.total_seconds(),
-        attestations=attaching.read(repository, parsed),
+        attached=attaching.read(caller.viewer, repository, parsed),
     )
 
 

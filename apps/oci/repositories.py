@@ -27,7 +27,8 @@ SIGN_IN = (
     "configuration. OpenTofu does not use the token of tofu login here."
 )
 FIRST_PART = (
-    "The first part of its name must be a namespace in which you can publish: check the spelling, or ask for one."
+    "The first part of its name must be a namespace in which you can publish: check the spelling, or ask for a role in "
+    "one."
 )
 
 

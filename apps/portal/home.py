@@ -19,7 +19,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, NamespaceQuerySet, Role, User
 from apps.modules.health import Health, health_of
 from apps.modules.models import ModuleVersion
-from apps.notify.attention import table
+from apps.notify.attention import number as attention
 from apps.notify.attention.matter import Person
 from apps.portal.frame.asking import asking_of
 from apps.portal.frame.context import Frame
@@ -50,14 +50,11 @@ def home(request: HttpRequest) -> HttpResponse:
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
     person = Person.of(viewer)
-    # The frame around the page shows how much waits, and need not ask again.
-    context |= {
-        "frame": Frame(request, person.waiting),
-        "publishes": person.publishes,
-    }
+    context["publishes"] = person.publishes
     context["places"] = places = places_of(person.places[:NAMESPACES])
     context["may_create"] = not creation_refused(viewer)
-    context["to_do"], context["to_know"] = table.lines_for(person)
+    context["to_do"], context["to_know"], known = attention.at_home(person)
+    context["frame"] = Frame(request, known)  # it shows how much that is, and need not ask again
     is_empty = not (context["module_count"] or context["provider_count"])
     if person.publishes:
         docs = list(_with_health(download_figures.docs_in(person.publishing))[: SHOWN + 1])

@@ -1,11 +1,12 @@
 """Routes of the HTML site. Each module of pages has its own list."""
 
 from apps import room
-from apps.portal import api_docs, help_pages, home, publish_script
+from apps.portal import home, publish_script
 from apps.portal.frame import branding, context, reauthentication
-from apps.portal.help import pages as manual
+from apps.portal.help import api, how_to
+from apps.portal.help import pages as docs
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, cleanup, connections, keys, members, trusted_publishers, webhooks
+from apps.portal.namespaces import access, cleanup, connections, keys, members, publishing, trusted_publishers, webhooks
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -13,13 +14,14 @@ from apps.portal.people import (
     cli_login,
     invitations,
     mail,
+    person,
     second_factor,
     service_accounts,
     sign_on,
     teams,
     tokens,
 )
-from apps.portal.providers import docs
+from apps.portal.providers import docs as provider_docs
 from apps.portal.providers import pages as providers
 from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
@@ -36,11 +38,11 @@ urlpatterns = [
     *activity.urlpatterns,
     *sign_on.urlpatterns,
     *second_factor.urlpatterns,
-    *help_pages.urlpatterns,
-    *manual.urlpatterns,
+    *how_to.urlpatterns,
+    *docs.urlpatterns,
     *search.urlpatterns,
     *lists.urlpatterns,
-    *api_docs.urlpatterns,
+    *api.urlpatterns,
     *publish_script.urlpatterns,
     *context.urlpatterns,
     *branding.urlpatterns,
@@ -57,6 +59,7 @@ urlpatterns = [
     *namespaces.urlpatterns,
     *access.urlpatterns,
     *members.urlpatterns,
+    *publishing.urlpatterns,
     *connections.urlpatterns,
     *cleanup.urlpatterns,
     *keys.urlpatterns,
@@ -65,11 +68,12 @@ urlpatterns = [
     *trusted_publishers.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
+    *person.urlpatterns,
     *service_accounts.urlpatterns,
     *lifecycle_several.urlpatterns,
     *room.urls("portal_urls"),
     *modules.urlpatterns,
     *providers.urlpatterns,
-    *docs.urlpatterns,
+    *provider_docs.urlpatterns,
     *provider_uploads.urlpatterns,
 ]

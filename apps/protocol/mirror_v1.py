@@ -92,7 +92,7 @@ class Index(MirrorView):
         except OtherClientsOnly:
             raise
         except (CredentialsRequired, NotFound):
-            raise NotFound("This mirror has no such provider that you can see.") from None
+            raise NotFound("There is no such provider in this mirror that you can see.") from None
         self.seconds = mirrored.seconds
         return Response(mirror_index_document(mirrored.numbers))
 

@@ -99,7 +99,8 @@ def _runs(found: Facts, before: Facts) -> list[Difference]:
     if _changed(before.value("repository"), found.value("repository")):
         listed.append(_other("repository", "repository", before.value("repository"), found.value("repository")))
     elif _changed(_repository_id(one), _repository_id(two)):
-        text = f"The repository has the name of that of {before.release.version} and another id: it was created again."
+        was = f"The repository has the same name as that of {before.release.version}"
+        text = f"{was} but a different id: it was created again."
         listed.append(Difference("repository-id", text))
     if _changed(_file(before), _file(found)):
         listed.append(_other("workflow", "workflow", _file(before), _file(found)))

@@ -57,7 +57,7 @@ class NotYet(NotFound):
     def __init__(self, release: Release) -> None:
         super().__init__(
             f"The statement of {release} has not been signed yet: a worker does it after the publication.",
-            hint="Ask again in a minute. If it stays away, ask an operator whether a signing worker runs.",
+            hint="Try again in a minute. If it is still missing, ask an operator whether a signing worker is running.",
         )
 
 

@@ -30,7 +30,14 @@ from apps.providers.lifecycle import ACTIONS
 from apps.providers.models import Package, Provider, ProviderVersion
 from apps.providers.signatures import resigning
 from apps.releases.admin import standing_badge
-from apps.releases.admin_versions import NamedAdmin, PublisherFilter, QuarantineFilter, VerifiedFilter, VersionAdmin
+from apps.releases.admin_versions import (
+    RELEASE_AND_PEOPLE,
+    NamedAdmin,
+    PublisherFilter,
+    QuarantineFilter,
+    VerifiedFilter,
+    VersionAdmin,
+)
 
 
 @admin.register(ProviderVersion)
@@ -48,7 +55,7 @@ class ProviderVersionAdmin(VersionAdmin):
         "is_prerelease",
         VerifiedFilter,
     )
-    list_select_related = ("provider__namespace", "release__namespace", "release__created_by", "key")
+    list_select_related = ("provider__namespace", "key", *RELEASE_AND_PEOPLE)
     search_help_text = (
         "An address (acme/cloud), a version, a key id, or the beginning of a sha256: of a zip, of SHA256SUMS or of its "
         "signature."

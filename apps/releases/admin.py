@@ -22,6 +22,7 @@ from apps.admin_base.base import address_condition
 from apps.admin_base.display import moment
 from apps.admin_base.filters import Filter
 from apps.blobs import store
+from apps.releases.admin_acts import reasoned
 from apps.releases.catalogue import indexing
 from apps.releases.cleanup.models import CleanupRule
 from apps.releases.lifecycle.actions import RESTORE
@@ -38,16 +39,6 @@ def standing_badge(release: Release) -> str:
     if release.quarantined_at is not None:
         return badge("quarantined")
     return badge(release.lifecycle) if release.state == State.PUBLISHED else "-"
-
-
-def _restorable(release: Release) -> str:
-    """Show the standing, with the way to the form that ends a quarantine."""
-    if release.quarantined_at is None or release.state != State.PUBLISHED:
-        return standing_badge(release)
-    form = f"{reverse('portal:release', args=[release.public_id])}#restore"
-    return format_html(
-        '{} <a href="{}">Restore<span class="visually-hidden"> {}</span></a>', standing_badge(release), form, release
-    )
 
 
 def stored_now(release: Release) -> str:
@@ -160,6 +151,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     list_select_related = ("namespace", "created_by", "lifecycle_by", "quarantined_by")
     ordering = ("-created_at", "-pk")
     indexed_orders = ("published_at",)
+    acts = {"restore": reasoned("restore", RESTORE, rows="releases")}
     search_help_text = (
         "An address (acme/vpc/aws) or its beginning, a version, the beginning of a stored or uploaded sha256."
     )
@@ -224,11 +216,7 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
 
     def get_list_display(self, request: HttpRequest) -> Any:
         columns = super().get_list_display(request)
-        if not _may_open(request):
-            return [name for name in columns if name != "page"]
-        if not request.user.has_perm(RESTORE):
-            return columns
-        return ["restorable" if name == "standing" else name for name in columns]
+        return columns if _may_open(request) else [name for name in columns if name != "page"]
 
     def render_change_form(self, request: HttpRequest, context: Any, *rest: Any, **more: Any) -> HttpResponse:
         page = super().render_change_form(request, context, *rest, **more)
@@ -242,7 +230,6 @@ class ReleaseAdmin(ReadOnlyAdmin[Release]):
     title = Column("release", str, order="namespace__name")
     state_badge = Column("state", lambda release: badge(release.state), order="state")
     standing = Column("lifecycle", standing_badge, order="lifecycle")
-    restorable = Column("lifecycle", _restorable, order="lifecycle")
 
     why = Column("reasons", lambda release: _sentences((reason.code, reason.sentence) for reason in release.refusals()))
     asked = Column(

@@ -12,9 +12,9 @@ from django.utils.html import format_html, format_html_join
 
 from apps.accounts.admin.actors import actor_of
 from apps.accounts.admin.filters import by_person, in_namespace
-from apps.admin_base import Act, Column, LarderAdmin, ReadOnlyAdmin, badge, link, moment, one_of, row_link, table
-from apps.admin_base.base import ACTION_ROWS
+from apps.admin_base import Act, Column, ReadOnlyAdmin, badge, link, moment, one_of, row_link, table
 from apps.releases.admin import in_quarantine, standing_badge
+from apps.releases.admin_acts import reasoned
 from apps.releases.lifecycle import actions as permissions
 from apps.releases.lifecycle import verbs
 from apps.releases.lifecycle.actions import VersionActions
@@ -23,6 +23,8 @@ from apps.releases.lifecycle.verification import Outcome
 PublisherFilter = by_person("release__created_by__username", "publisher")
 QuarantineFilter = in_quarantine("release__quarantined_at")
 VERSIONS_SHOWN = 20
+# The acts of each row look at its lifecycle, and name who changed it.
+RELEASE_AND_PEOPLE = tuple(f"release__{name}" for name in ("namespace", "created_by", "lifecycle_by", "quarantined_by"))
 UNSOUND = [str(outcome) for outcome in Outcome if outcome is not Outcome.SOUND]
 VerifiedFilter = one_of(
     "stored bytes",
@@ -35,36 +37,6 @@ VerifiedFilter = one_of(
         )
     },
 )
-
-
-def first_of(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> list[int]:
-    """The keys of the rows that one request works on; says so where more are selected."""
-    keys = list(queryset.order_by("pk").values_list("pk", flat=True)[: ACTION_ROWS + 1])
-    if len(keys) > ACTION_ROWS:
-        admin.message_user(request, f"Only the first {ACTION_ROWS} rows were processed.", messages.WARNING)
-    return keys[:ACTION_ROWS]
-
-
-def _reasoned(verb: str, permission: str) -> Act:
-    """Declare a verb that depends on the state of the version: a page of the portal asks for the reason."""
-    label = verb.capitalize()
-
-    def ask(admin: LarderAdmin[Any], request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
-        releases = queryset.order_by("pk").values_list("release", flat=True)
-        keys = ",".join(map(str, releases.filter(pk__in=first_of(admin, request, queryset))))
-        if not keys:
-            admin.message_user(request, "The selected versions are no longer in this list.", messages.ERROR)
-            return None
-        query = {"next": request.get_full_path()}
-        return HttpResponseRedirect(reverse("portal:lifecycle-several", args=[verb, keys], query=query))
-
-    return Act(
-        f"{label} selected versions…",
-        permission,
-        ask,
-        button=f"{label}…",
-        offered=lambda row: verbs.obstacle_to(verb, row.release) is None,
-    )
 
 
 def _purge(admin: Any, request: HttpRequest, queryset: QuerySet[Any]) -> HttpResponse | None:
@@ -118,13 +90,20 @@ class VersionAdmin(ReadOnlyAdmin[Any]):
 
     date_hierarchy = "release__published_at"
     indexed_orders = ("release__published_at",)
+    list_select_related = RELEASE_AND_PEOPLE
     lifecycle: VersionActions[Any]
     acts = {
-        "deprecate": _reasoned("deprecate", permissions.DEPRECATE),
-        "yank": _reasoned("yank", permissions.YANK),
-        "quarantine": _reasoned("quarantine", permissions.QUARANTINE),
-        "restore": _reasoned("restore", permissions.RESTORE),
-        "purge": Act("Purge the selected version…", permissions.PURGE, _purge, button="Purge…"),
+        "deprecate": reasoned("deprecate", permissions.DEPRECATE),
+        "yank": reasoned("yank", permissions.YANK),
+        "quarantine": reasoned("quarantine", permissions.QUARANTINE),
+        "restore": reasoned("restore", permissions.RESTORE),
+        "purge": Act(
+            "Purge the selected version…",
+            permissions.PURGE,
+            _purge,
+            button="Purge…",
+            offered=lambda row: verbs.obstacle_to("purge", row.release) is None,
+        ),
         "verify": Act(
             "Verify the stored bytes of selected versions",
             permissions.VERIFY,

@@ -29,6 +29,7 @@ def _ends(name: str, title: str, lead: str, done: str, verb: Callable[..., objec
         ("Key", "Namespace", "Name in the key", "Now", "Releases signed"),
         lambda key: (key.namespace.name, key.uid or "-", key.state, key.release_count),
         "keys",
+        is_final=name == "revoke",
     )
 
 
@@ -151,7 +152,7 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
     list_display = ("title", "state_badge", "made_at", "retired_at", "signed")
     list_filter = (is_set("state", "retired", "retired_at", ("Retired", "Active")),)
     ordering = ("-made_at", "-pk")
-    search_help_text = "The beginning of a key id."
+    search_help_text = "The start of a key id."
     fields = ("key_id", ("made_at", "retired_at"), "signed", "public_half")
     acts = {
         "rotate": Act(
@@ -160,6 +161,7 @@ class StatementKeyAdmin(ReadOnlyAdmin[StatementKey]):
             each(lambda key, actor: statement_keys.rotate(key=key, actor=actor), "Rotated"),
             button="Rotate",
             offered=lambda key: key.retired_at is None,
+            warning="A new key signs statements from now on. This one stays valid for what it has signed.",
         )
     }
     csv_columns = ("key_id", "made_at", "retired_at", "public_key")

@@ -64,7 +64,7 @@ def program(name: str) -> str:
     """Return the path of one of GnuPG's programs. Raises Unavailable."""
     path = shutil.which(name)
     if path is None:
-        raise Unavailable(f"GnuPG is not installed: there is no program {name} on the PATH.", hint="Install gnupg.")
+        raise Unavailable(f"GnuPG is not installed: no program {name} on the PATH.", hint="Install gnupg.")
     return path
 
 

@@ -104,16 +104,17 @@ def _notes(kind: str, plan: Plan) -> Iterator[str]:
         yield "Keep the job of a module or that of a provider, and write your address."
     if "provider" in plan.jobs:
         yield "ci/build.sh is your build, such as goreleaser release --clean: it writes the zips to dist."
+    yield "To send what a scanner found, add its report before the address: --report checkov=results.sarif."
     if plan.branch:
         yield f"The branch {plan.branch} publishes the number in the file VERSION: raise it with each release."
     if kind == "circleci" and plan.named("context"):
-        yield f"In place of context-name write the name of the context {plan.named('context')}."
+        yield f"Replace context-name with the name of the context {plan.named('context')}."
     if kind == "bitbucket" and plan.named("environment"):
-        yield f"In place of production write the name of the environment {plan.named('environment')}."
+        yield f"Replace production with the name of the environment {plan.named('environment')}."
     if kind == "oidc":
         yield "ID_TOKEN is the id token of the run, and TAG its tag."
     if _has_own_authority():
-        yield f"Add {CA_FILE} to the repository: Certificates and proxies, on the page How to use, has it."
+        yield f"Add {CA_FILE} to the repository. Docs has it: How to use, Certificates and proxies."
 
 
 def _has_own_authority() -> bool:

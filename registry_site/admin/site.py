@@ -1,11 +1,10 @@
-"""The admin site (D19): Django's admin with allauth's sign-in and a dashboard."""
+"""Operate (D19): Django's admin in the portal's frame, with allauth's sign-in and an overview."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import wraps
 from typing import Any
 
 from allauth.account.decorators import secure_admin_login
-from django.conf import settings
 from django.contrib.admin import AdminSite
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import PermissionDenied
@@ -23,12 +22,14 @@ from apps.accounts.access import gate
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Grant, GroupMapping, Invitation, Namespace, Role, Team, User
 from apps.admin_base import export_csv
+from apps.admin_base.acts import PARAMETER
 from apps.artifacts.models import Collection, Manifest, Repository, Tag, UploadSession
+from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.blobs.models import Blob
-from apps.jobs import targets
+from apps.audit.reading import name_subjects, with_actors
+from apps.blobs.care import runs
+from apps.blobs.models import Blob, Run
 from apps.jobs.models import Job
-from apps.jobs.models import State as JobState
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.frame import reauthentication
 from apps.portal.publish import module, provider
@@ -39,10 +40,12 @@ from apps.releases.cleanup.models import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.room import rooms
 from apps.signing.models import SigningKey, StatementKey
-from registry_site.admin import setup, storage
+from registry_site.admin import needs, setup, storage, trends
 from registry_site.admin.tiles import TILES, shown
 
-JOBS_SHOWN = 5
+EVENTS_SHOWN = 8
+# The lists and pages that have a tab, by their models; "ranking" is the page of what is stored.
+TABS = (("Releases", "Release"), ("People", "User"), ("Jobs", "Job"), ("Audit", "AuditEvent"), ("Storage", "ranking"))
 # The lists by what operators do. A list without a place here is not in the navigation.
 NAVIGATION: tuple[tuple[str, tuple[type[Model], ...]], ...] = (
     ("Releases", (Release, DownloadCount, Statement, Attestation, CleanupRule)),
@@ -61,8 +64,8 @@ _LASTING = ("modules", "providers", "releases", "jobs", "blobs", "notify")
 
 
 class LarderAdminSite(AdminSite):
-    index_title = "Operations"
-    site_url = "/"
+    site_title = site_header = index_title = "Operate"
+    enable_nav_sidebar = False  # tabs lead to the overview, to the lists that are opened every day, and to all lists
 
     def __init__(self, name: str = "admin") -> None:
         super().__init__(name)
@@ -73,6 +76,7 @@ class LarderAdminSite(AdminSite):
         own = [
             path("upload/", self.admin_view(self.upload), name="upload-release"),
             path("upload/provider/", self.admin_view(self.upload_provider), name="upload-provider"),
+            path("data/", self.admin_view(self.data_page), name="data"),
             path("setup/", self.admin_view(self.setup_page), name="setup"),
             path("storage/", self.admin_view(self.storage_page), name="storage"),
         ]
@@ -84,19 +88,38 @@ class LarderAdminSite(AdminSite):
         @wraps(view)
         def confirmed(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
             match = request.resolver_match
-            is_export = request.POST.get("action") == export_csv.__name__ if request.method == "POST" else True
-            if not is_export and match is not None and match.url_name not in _UNCONFIRMED:
+            asks = request.method == "POST" and (
+                request.POST.get("action") != export_csv.__name__ or PARAMETER in request.POST
+            )
+            if asks and match is not None and match.url_name not in _UNCONFIRMED:
                 lasting = tuple(f"{reverse('admin:index')}{app}/" for app in _LASTING)
                 is_fresh = not request.path.startswith(lasting)
-                reauthentication.require(request, "Save the change in the admin", fresh=is_fresh)
+                reauthentication.require(request, "Save the change in Operate", fresh=is_fresh)
             return view(request, *args, **kwargs)
 
         return super().admin_view(confirmed, cacheable)
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
-        title = f"{settings.SITE_NAME} admin"
-        own = {"site_title": title, "site_header": title, "may_upload": self.may_upload(request)}
-        return {**super().each_context(request), **own}
+        context = super().each_context(request)
+        listed = {
+            one["object_name"]: one["admin_url"] for group in context["available_apps"] for one in group["models"]
+        }
+        return context | {"may_upload": self.may_upload(request), "tabs": self._tabs(request, listed)}
+
+    def _tabs(self, request: HttpRequest, listed: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the pages that the viewer may open. A list without a tab of its own is below Data."""
+        pages = [("Overview", reverse("admin:index"))]
+        pages += [(title, listed[name]) for title, name in TABS if name in listed]
+        if self._may_view(request, User):
+            pages.append(("Setup", reverse("admin:setup")))
+        pages.append(("Data", reverse("admin:data")))
+        # The overview is above all others, and Data stands for every list.
+        within = [url for _, url in pages[1:] if request.path.startswith(url)] or [pages[-1][1]]
+        resolved = request.resolver_match
+        if resolved is not None and resolved.url_name in ("index", "upload-release", "upload-provider"):
+            within = [request.path]
+        current = within[0]
+        return [{"title": title, "url": url, "is_current": url == current} for title, url in pages]
 
     def get_app_list(self, request: HttpRequest, app_label: str | None = None) -> list[Any]:  # noqa: ARG002  # Django's
         lists = {one["model"]: one for app in self._build_app_dict(request).values() for one in app["models"]}
@@ -107,8 +130,13 @@ class LarderAdminSite(AdminSite):
         return [{"name": name, "app_label": slugify(name), "models": models} for name, models in groups if models]
 
     def app_index(self, _request: HttpRequest, **_: Any) -> HttpResponse:  # type: ignore[override]  # the stubs promise a template
-        """Lead links to a Python package's page to the first one, which has the lists of all."""
-        return HttpResponseRedirect(reverse("admin:index"))
+        """Lead links to a Python package's page to the page of all lists."""
+        return HttpResponseRedirect(reverse("admin:data"))
+
+    @method_decorator(require_safe)
+    def data_page(self, request: HttpRequest) -> HttpResponse:
+        context = self.each_context(request)
+        return TemplateResponse(request, "admin/data.html", context | {"title": "Data"})
 
     def upload(self, request: HttpRequest) -> HttpResponse:
         """Show the portal's publish form inside the admin (D19)."""
@@ -156,17 +184,16 @@ class LarderAdminSite(AdminSite):
         return HttpResponseRedirect(reverse("account_change_password"))
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
-        seen = [(title, [tile for tile in tiles if self._may_view(request, tile.model)]) for title, tiles in TILES]
-        cells = iter(shown([tile for _, tiles in seen for tile in tiles]))
-        groups = [(title, [next(cells) for _ in tiles]) for title, tiles in seen if tiles]
-        dashboard: dict[str, Any] = {"groups": groups}
-        if self._may_view(request, User):
-            dashboard["setup"] = setup.steps()
-            dashboard["setup_done"] = sum(step["is_done"] for step in dashboard["setup"])
-        if self._may_view(request, Job):
-            failed = Job.objects.filter(state=JobState.FAILED).newest_first()
-            dashboard["failed_jobs"] = targets.attach(failed[:JOBS_SHOWN])
-        return super().index(request, dashboard | (extra_context or {}))
+        overview: dict[str, Any] = {"needs": needs.lines(request)}
+        tiles = {title: [tile for tile in some if self._may_view(request, tile.model)] for title, some in TILES.items()}
+        overview["groups"] = shown(tiles)
+        charts = ((DownloadCount, trends.downloads), (Blob, trends.storage), (Job, trends.queues))
+        overview["trends"] = [chart() for model, chart in charts if self._may_view(request, model)]
+        if self._may_view(request, AuditEvent):
+            changes = AuditEvent.objects.exclude(kind__in=[Kind.USER_SIGNED_IN, Kind.USER_SIGN_IN_FAILED])
+            overview["events"] = name_subjects(with_actors(changes.newest_first())[:EVENTS_SHOWN])
+        overview["backup"] = Run.objects.filter(what=runs.What.BACKUP).values_list("good_at", flat=True).first()
+        return super().index(request, overview | (extra_context or {}))
 
     def may_upload(self, request: HttpRequest) -> bool:
         viewer = session_viewer(request) if request.user.is_authenticated else gate.NOBODY

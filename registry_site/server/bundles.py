@@ -18,7 +18,7 @@ from apps.lib.process import durable
 from registry_site.server.files import replace
 
 _COMMON = ("buttons", "forms", "tables", "cards", "badges", "marks", "navigation")
-_INSIDE = ("meters", "copybar", "prose", "tabs", "entries", "source", "keys", "docs", "git", "effects")
+_INSIDE = ("meters", "copybar", "prose", "tabs", "entries", "source", "keys", "docs", "git", "effects", "checks")
 
 
 def _sources(*components: str) -> list[str]:

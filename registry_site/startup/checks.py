@@ -17,6 +17,7 @@ from apps.lib.net import addresses
 from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.portal.frame import branding
+from apps.room import rooms
 from apps.signing import fingerprints, vault
 from registry_site import env
 from registry_site.startup import variables
@@ -51,6 +52,15 @@ def site_is_presentable(app_configs: Sequence[AppConfig] | None, **_: Any) -> li
         message = f"LARDER_SITE_LOGO={settings.SITE_LOGO}: {str(error).removesuffix('.')}."
         found.append(Error(message, hint=error.hint or "Name an SVG or PNG file.", id="larder.E032"))
     return found
+
+
+@register()
+def demonstrations_are_kept(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
+    """Refuse to show a demonstration that everyone could change."""
+    if settings.DEMO != "on" or any(room.demonstrates for room in rooms()):
+        return []
+    message = "LARDER_DEMO=on, but LARDER_WITHOUT leaves out the room that keeps visitors from changing anything."
+    return [Error(message, hint="Take it out of LARDER_WITHOUT, or set LARDER_DEMO=off.", id="larder.E033")]
 
 
 @register(Tags.security, deploy=True)

@@ -29,8 +29,10 @@ def create_admin(chosen: str) -> str | None:
     """Create the account `admin` if there is no superuser yet.
 
     Its password is `chosen`, or else a random one, which is returned to be shown: now, and at later starts until the
-    first sign-in with it. None: nothing to show.
+    first sign-in with it. None: nothing to show. A demonstration has none: no one signs in there.
     """
+    if settings.DEMO == "on":
+        return None
     if User.objects.filter(is_superuser=True).exists() or User.objects.filter(username=ADMIN).exists():
         return _unused_password()
     password = chosen or "-".join(secrets.token_hex(3) for _ in range(4))
@@ -70,7 +72,8 @@ def demo_is_due() -> bool:
 
     Not after its namespace was deleted.
     """
-    if not settings.DEMO or Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None).exists():
+    was_deleted = Namespace.including_deleted.filter(name=DEMO_NAMESPACE).exclude(deleted_at=None)
+    if settings.DEMO != "module" or was_deleted.exists():
         return False
     return not Release.objects.filter(state__in=[State.PUBLISHED, State.PURGED]).exists()
 

@@ -25,6 +25,8 @@ from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from apps.jobs import database_availability
+from apps.lib.errors import Invalid
+from apps.room import all_of
 from registry_site.startup import restoring
 from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
@@ -111,7 +113,17 @@ def check() -> None:
     if migrations := lacking():
         raise CannotStartError(sentence(migrations))
     _refuse(list(mismatches(apps)))
+    ask_rooms()
     known.set()
+
+
+def ask_rooms() -> None:
+    """Raise CannotStartError if a room refuses this database."""
+    for check_start in all_of("start_checks"):
+        try:
+            check_start()
+        except Invalid as refusal:
+            raise CannotStartError(f"{refusal} {refusal.hint}".strip()) from refusal
 
 
 def check_recorded() -> None:

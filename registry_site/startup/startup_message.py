@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from django.conf import settings
+
 from apps.lib.net.hostnames import as_written
 from registry_site.server.files import replace
 from registry_site.startup import certificates
@@ -39,7 +41,10 @@ def text(
         pasted = trial(as_written(address.netloc), client_environment(files, data_dir), container)
         lines += ["", COPY_FROM, *pasted, COPY_TO, ""]
     manage = f"docker exec -it {container} python manage.py" if container else f"{sys.executable} manage.py"
-    lines += ["Ctrl-C stops it.", f"If you lose the password of {ADMIN}: {manage} set_password {ADMIN}"]
+    lines.append("Ctrl-C stops it.")
+    if settings.DEMO == "on":
+        return "\n".join([*lines, "", "It is a demonstration, and complete in about a minute.", RULE, ""])
+    lines.append(f"If you lose the password of {ADMIN}: {manage} set_password {ADMIN}")
     if password:
         lines += ["", f"Sign in as {ADMIN} with the password {password}"]
     return "\n".join([*lines, RULE, ""])

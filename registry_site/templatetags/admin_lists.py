@@ -8,6 +8,7 @@ from django.contrib.admin.utils import get_fields_from_path
 from django.db.models import Max, Min
 from django.template import Library
 from django.utils import timezone
+from django.utils.html import format_html
 from django.utils.safestring import mark_safe
 from django.utils.text import capfirst
 
@@ -82,8 +83,22 @@ def _day_of(moment: date) -> date:
 
 @register.inclusion_tag("admin/change_list_results.html")
 def list_rows(changelist: Any) -> dict[str, Any]:
-    """Each row as one text: the template would escape six hundred cells one by one."""
+    """Each row as one text: the template would escape six hundred cells one by one. Each cell names its column, for
+    phones.
+    """
     found: dict[str, Any] = admin_list.result_list(changelist)
+    headers = found["result_headers"] = list(found["result_headers"])
+    labels = [
+        "<td" if "<input" in one["text"] else str(format_html('<td data-label="{}"', capfirst(one["text"])))
+        for one in headers
+    ]
     # Django's cells are HTML that it has escaped.
-    rows = [admin_list.ResultList(row.form, [mark_safe("".join(row))]) for row in found["results"]]  # noqa: S308
+    rows = [
+        admin_list.ResultList(row.form, [mark_safe("".join(map(_labelled, row, labels)))])  # noqa: S308
+        for row in found["results"]
+    ]
     return {**found, "results": rows}
+
+
+def _labelled(cell: str, label: str) -> str:
+    return label + cell[3:] if cell.startswith("<td") else cell

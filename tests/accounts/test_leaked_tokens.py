@@ -85,7 +85,7 @@ def test_what_a_machine_may_create_ends_with_its_token(machine, dora, browser_of
     browser, token = browser_of(dora), ApiToken.objects.get(user__is_service=True)
     page = f"/teams/cooks/service-accounts/{token.user_id}/tokens/{token.pk}/revoke"
     shown = browser.get(page).content.decode()
-    for said in ("Revoke and end these 2", "hooks.evil.example", SigningKey.objects.get().key_id):
+    for said in ("Revoke the token and these 2", "hooks.evil.example", SigningKey.objects.get().key_id):
         assert said in shown, said
 
     assert browser.post(page, {"end": "created"}).status_code == 303
@@ -107,7 +107,7 @@ def test_no_service_account_outlives_the_token_that_made_it(leaked, dora, browse
     assert back_door.get("/api/v1/me").status_code == 200
 
     browser = browser_of(dora)
-    assert "Revoke and end these 2" in browser.get(f"/tokens/{token.pk}/revoke").content.decode()
+    assert "Revoke the token and these 2" in browser.get(f"/tokens/{token.pk}/revoke").content.decode()
     assert browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"}).status_code == 303
 
     assert thief.get("/api/v1/me").status_code == back_door.get("/api/v1/me").status_code == 401
@@ -171,7 +171,7 @@ def test_everything_that_it_created_ends_in_one_step(leaked, looted, dora, charl
     browser = browser_of(dora)
     shown = browser.get(f"/tokens/{token.pk}/revoke")
     assert [one.kind for one in shown.context["creations"]] == KINDS
-    assert "Revoke and end these 7" in shown.content.decode()
+    assert "Revoke the token and these 7" in shown.content.decode()
 
     assert browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"}).status_code == 303
 
@@ -214,7 +214,7 @@ def test_operators_end_them_in_the_admin_and_by_api(leaked, looted, olga, charli
     one = f"/api/v1/users/dora/tokens/{token.pk}"
     assert [creation["kind"] for creation in tofu(olga).get(one).json()["created"]] == KINDS
 
-    assert browser.post(page, {"action": "revoke_with_creations"}).status_code == 302
+    assert browser.post(page, {"action": "revoke_with_creations", "apply": "1"}).status_code == 302
 
     assert nothing_is_left(charlie)
     assert tofu(olga).delete(f"{one}?end=created").json() == {"ended": [], "kept": []}
@@ -241,7 +241,7 @@ def test_a_revoked_token_still_offers_to_end_what_is_left(leaked, looted, dora, 
     assert send(Client(), "POST", "/api/v1/leaked-tokens", report).status_code == 200
     assert "It created 7" in browser.get("/tokens").content.decode()
     page = browser.get(f"/tokens/{token.pk}/revoke").content.decode()
-    assert ("End these 7" in page, "Revoke and" in page) == (True, False)
+    assert ("Revoke or delete these 7" in page, "Revoke the token" in page) == (True, False)
 
     browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"})
 
@@ -273,9 +273,9 @@ def test_who_lost_the_right_to_end_something_is_told(leaked, looted, dora, olga,
     assert not User.objects.filter(is_service=True, is_active=True).exists(), "her team's account is hers to end"
     operator = browser_of(olga)
     page = f"/admin/accounts/apitoken/{token.pk}/change/"
-    told = operator.post(page, {"action": "revoke_with_creations"}, follow=True).content.decode()
+    told = operator.post(page, {"action": "revoke_with_creations", "apply": "1"}, follow=True).content.decode()
     assert "not ended: role owner of acme for charlie. A namespace needs at least one owner" in told
     assert Webhook.objects.get().disabled_at is not None
     Grant.objects.create(namespace=acme, user=olga, role=Role.OWNER)
-    operator.post(page, {"action": "revoke_with_creations"})
+    operator.post(page, {"action": "revoke_with_creations", "apply": "1"})
     assert nothing_is_left(charlie)

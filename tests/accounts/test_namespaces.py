@@ -54,7 +54,7 @@ def test_a_taken_name_is_shown_only_to_those_who_see_it(acme, bob, charlie):
 def test_a_setting_leaves_it_to_staff(charlie, olga, settings):
     settings.NAMESPACE_CREATION = "staff"
 
-    with pytest.raises(RoleRequired, match="Only staff"):
+    with pytest.raises(RoleRequired, match="Only operators create namespaces here"):
         create(Viewer(charlie))
     assert create(Viewer(olga)).name == "tools"
 

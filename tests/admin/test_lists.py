@@ -20,7 +20,6 @@ from apps.modules.models import ModuleVersion
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.signing.models import SigningKey
-from tests import pages
 from tests.admin import rows
 from tests.admin.lists import list_of, page_of
 from tests.admin.releases import oci_rows, provider_rows
@@ -28,14 +27,6 @@ from tests.admin.rows import digest_of
 
 SELECT = re.compile(r"<select[^>]*>")
 NAME = re.compile(r'name="([^"]+)"')
-
-
-def test_the_index_costs_the_same_at_any_size(operator_client):
-    rows.make(0, 3)
-    few = pages.queries_of(operator_client, reverse("admin:index"))
-    rows.make(3, 60)
-
-    assert pages.queries_of(operator_client, reverse("admin:index")) == few
 
 
 SOUGHT = {
@@ -170,7 +161,13 @@ def test_every_list_is_sorted_by_each_of_its_columns(operator_client):
             else:
                 assert operator_client.get(list_of(model, o=f"-{number}")).context["cl"].result_count
 
-    assert unsorted == {"Namespace.page", "Team.page", "Release.page", "Module.page", "ModuleVersion.page"} | {
+    assert {one for one in unsorted if not one.endswith(".row_acts")} == {
+        "Namespace.page",
+        "Team.page",
+        "Release.page",
+        "Module.page",
+        "ModuleVersion.page",
+    } | {
         "Invitation.state",
         "AuditEvent.from_address",
     }

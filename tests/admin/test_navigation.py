@@ -23,7 +23,7 @@ def test_groups_are_named_for_what_operators_do(operator_client):
     assert [group["name"] for group in groups] == [name for name, _ in NAVIGATION]
     assert "API tokens" in [one["name"] for group in groups for one in group["models"]]
     # A package has no page of its own.
-    assert operator_client.get("/admin/accounts/").headers["Location"] == reverse("admin:index")
+    assert operator_client.get("/admin/accounts/").headers["Location"] == reverse("admin:data")
 
 
 def test_who_may_see_one_list_has_one_group(bob, browser_of):

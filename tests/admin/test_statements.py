@@ -35,7 +35,7 @@ def test_an_operator_rotates_a_key_once_on_its_page_and_sees_no_private_half(key
     assert "PRIVATE" not in page
     assert bytes(key.private_key.ciphertext).hex() not in page
 
-    answer = client.post(page_of(key), {"action": "rotate"}, follow=True)
+    answer = client.post(page_of(key), {"action": "rotate", "apply": "1"}, follow=True)
     assert "Rotated: 1." in answer.text
     key.refresh_from_db()
     assert key.retired_at is not None
@@ -48,7 +48,7 @@ def test_an_auditor_reads_and_rotates_nothing(key, browser_of):
     client = browser_of(member_of("Auditor"))
     assert key.key_id[:16] in client.get(list_of(StatementKey)).text
     run(client, "rotate", key)
-    client.post(page_of(key), {"action": "rotate"})
+    client.post(page_of(key), {"action": "rotate", "apply": "1"})
     key.refresh_from_db()
     assert key.retired_at is None
 
@@ -61,4 +61,4 @@ def test_a_statement_shows_what_it_says_and_is_found_by_its_address(published, s
     assert statement.digest[:12] in operator_client.get(list_of(Statement, q=f"sha256:{statement.digest[:20]}")).text
     assert statement.digest[:12] not in operator_client.get(list_of(Statement, q="pantry")).text
     assert operator_client.post(page_of(statement), {"digest": "ab" * 32}).status_code == 403
-    assert reverse("admin:signing_statementkey_changelist") in operator_client.get("/admin/").text
+    assert reverse("admin:signing_statementkey_changelist") in operator_client.get("/admin/data/").text

@@ -66,7 +66,7 @@ def test_what_an_operator_may_not_is_not_offered_and_a_refusal_says_what_is_miss
     assert "Quarantine this version" in portal
     assert "Purge this version" not in portal
 
-    assert "needs a permission that your account does not have" in auditor.get("/admin/accounts/team/add/").text
+    assert "Your account lacks the staff role that this page needs" in auditor.get("/admin/accounts/team/add/").text
     refused = auditor.post("/admin/upload/", {"namespace": "team0", "name": "a", "system": "b", "version": "1.0.0"})
     assert refused.status_code in (403, 422)
     assert not Release.objects.filter(name="a/b").exists()

@@ -4,6 +4,7 @@ import html
 import re
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
 from apps.http import api_document
@@ -13,6 +14,7 @@ from tests.house.policy.table import COLUMNS, TABLES, VISIBILITIES
 IDS = [Path(__file__).with_name("operation_ids.txt"), *rooms.files("operation_ids.txt")]
 WHOLE = {"get_provider_docs"}  # the table of contents of one version
 TOKENS = COLUMNS["token"]
+MAX_PAGE_CHARACTERS = 400_000  # of the reference: namespaces have a quarter of the endpoints
 
 
 def test_the_schema_is_what_the_views_say_and_anybody_reads_it(client, db):
@@ -85,15 +87,46 @@ def test_every_list_is_answered_in_pages():
             assert has_cursor or not is_list or one["operationId"] in WHOLE, one["operationId"]
 
 
-def test_the_page_shows_every_operation_every_shape_and_examples_as_commands_with_answers(client, db):
-    document, page = api_document.document(), client.get("/api/docs").content.decode()
-    ids = {one["operationId"] for methods in document["paths"].values() for one in methods.values()}
+@pytest.fixture
+def docs(client, db):
+    """The pages of the groups, by address, and the index that leads to them."""
+    index = client.get("/api/docs").content.decode()
+    urls = sorted(set(re.findall(r'href="(/api/docs/[\w-]+)"', index)))
+    return index, {url: client.get(url).content.decode() for url in urls}
 
-    assert set(re.findall(r'<details class="disclosure" id="(\w+)">', page)) == ids
-    assert set(re.findall(r'id="shape-(\w+)"', page)) == set(document["components"]["schemas"])
-    assert set(re.findall(r'href="#shape-(\w+)"', page)) <= set(document["components"]["schemas"])
+
+def test_each_group_has_a_page_with_its_operations_and_all_shapes_that_these_refer_to(docs):
+    document, (_, shown) = api_document.document(), docs
+    tags: dict[str, set[str]] = {}
+    for methods in document["paths"].values():
+        for one in methods.values():
+            tags.setdefault(f"/api/docs/{one['tags'][0]}", set()).add(one["operationId"])
+
+    assert {url: set(re.findall(r'api-target" id="(\w+)"', page)) for url, page in shown.items()} == tags
+    for url, page in shown.items():
+        shapes = set(re.findall(r'id="shape-(\w+)"', page))
+        assert set(re.findall(r'href="#shape-(\w+)"', page)) <= shapes, url
+        assert shapes <= set(document["components"]["schemas"]), url
+
+
+def test_each_anchor_of_the_time_with_one_page_is_on_the_index_and_leads_to_its_place(docs):
+    document, (index, shown) = api_document.document(), docs
+    places = re.findall(r'id="([\w-]+)"(?: class="[\w-]+")?>\s*<a[^>]* href="([\w/-]+)#([\w-]+)"', index)
+    ids = {one["operationId"] for methods in document["paths"].values() for one in methods.values()}
+    assert {anchor for anchor, *_ in places} == ids | {f"shape-{name}" for name in document["components"]["schemas"]}
+    for anchor, url, target in places:
+        assert anchor == target
+        assert f'id="{anchor}"' in shown[url]
+
+
+def test_no_page_of_the_api_is_heavy(docs):
+    index, shown = docs
+    assert max(map(len, [index, *shown.values()])) < MAX_PAGE_CHARACTERS
+
+
+def test_examples_are_commands_with_answers(docs):
+    page = html.unescape("".join(docs[1].values()))
     assert "?sort=" in page
-    page = html.unescape(page)
     assert f"""-X PATCH -d '{{"breaking_changes": "ask"}}' "{settings.PUBLIC_URL}/api/v1/namespaces/acme\"""" in page
     assert f'"{settings.PUBLIC_URL}/api/v1/modules?q=vpc&sort=updated"' in page
     assert f'--upload-file FILE "{settings.PUBLIC_URL}/api/v1/modules/acme/vpc/aws/2.0.0"' in page

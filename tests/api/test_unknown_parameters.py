@@ -16,11 +16,11 @@ MODULE = "/api/v1/modules/acme/vpc/aws"
         ("GET", "/api/v1/modules?namespce=acme", "Did you mean namespace?"),
         ("GET", "/api/v1/namespaces/acme/releases?page=2", "Parameters are: "),
         ("GET", f"{MODULE}/versions?limit=5", "Parameters are: cursor."),
-        ("GET", "/api/v1/namespaces/acme?q=x", "This call has none."),
+        ("GET", "/api/v1/namespaces/acme?q=x", "This call takes none."),
         ("HEAD", "/api/v1/namespaces/acme?q=x", ""),
-        ("POST", "/api/v1/namespaces/acme/webhooks?test=1", "This call has none."),
+        ("POST", "/api/v1/namespaces/acme/webhooks?test=1", "This call takes none."),
         ("PUT", f"{MODULE}/1.0.0?dryrun=1", "Did you mean dry_run?"),
-        ("DELETE", "/api/v1/namespaces/acme?force=1", "This call has none."),
+        ("DELETE", "/api/v1/namespaces/acme?force=1", "This call takes none."),
     ],
 )
 def test_it_is_named_with_what_the_call_has(olga, tofu, acme, method, url, hint):

@@ -20,7 +20,7 @@ def test_a_missing_bucket_is_created_once(other: S3Backend, capsys) -> None:
     call_command("create_bucket")
     call_command("create_bucket")
 
-    assert capsys.readouterr().out == "The bucket is created.\nThe bucket is there.\n"
+    assert capsys.readouterr().out == "The bucket is created.\nThe bucket exists.\n"
     other.probe()
 
 

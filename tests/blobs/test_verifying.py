@@ -6,22 +6,31 @@ from threading import Event
 
 import pytest
 
-from apps.blobs import ingest, store, verifying
+from apps.blobs import backends, ingest, store, verifying
 from apps.blobs.care import integrity
+from apps.blobs.care.verified_files import FOLDER, LARGE, verified_files
 from apps.blobs.store import DamagedInStorage
-from apps.blobs.verifying import BUSY, LARGE, PIECE, BeingVerified
+from apps.blobs.verifying import BUSY, PIECE, BeingVerified
 
 DATA = os.urandom(2 * LARGE)
 
 
+def forget(monkeypatch, digest: str) -> None:
+    """Begin as a process of another host begins: it remembers nothing, and finds no mark."""
+    monkeypatch.setattr(verified_files, "_found", {})
+    mark = backends.current().path(f"{FOLDER}/{digest}")
+    assert mark is not None
+    mark.unlink(missing_ok=True)
+
+
 @pytest.fixture
 def digest(db, monkeypatch) -> str:
-    """Of a blob that another process has taken in."""
+    """Of a blob that another host has taken in."""
     with ingest.receive([DATA]) as arrival:
         blob = ingest.claim(arrival.fingerprint)
         arrival.store()
     ingest.mark_ready(blob)
-    monkeypatch.setattr(integrity.verified_files, "_found", {})
+    forget(monkeypatch, blob.digest)
     return blob.digest
 
 

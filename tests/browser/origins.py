@@ -41,6 +41,23 @@ def place(admin: User, hostile: str) -> None:
     Origin.objects.filter(release=other).update(others=[entry], token_label=hostile)
 
 
+def show(password: str) -> None:
+    """For the README: a release from CI that another person approved, and a password to look at it with."""
+    maya, jonas = (User.objects.get(username=name) for name in ("maya", "jonas"))
+    maya.set_password(password)
+    maya.save()
+    release = Release.objects.get(namespace__name="acme", name="vpc/aws", version="2.1.0")
+    repository, ref = "acme/terraform-aws-vpc", "refs/tags/v2.1.0"
+    workflow = f"{repository}/.github/workflows/release.yml@{ref}"
+    said = {"repository": repository, "ref": ref, "workflow_ref": workflow, "actor": "maya"}
+    _from_ci(release, {**GITHUB.claims, **said})
+    at = release.published_at
+    decided: dict[str, Any] = {"asked_at": at, "until": at, "decided_at": at, "decided_by": jonas}
+    Approval.objects.create(
+        release=release, digest=release.digest, decision=Decision.APPROVED, has_second_factor=True, **decided
+    )
+
+
 def _release(name: str, version: str) -> Release:
     return Release.objects.get(namespace__name="shelf", name=name, version=version)
 

@@ -1,4 +1,4 @@
-"""Operators at work in the admin: upload, yank, export; no script or style that the policy refuses."""
+"""Operators at work in Operate: upload, yank, filter; no script or style that the policy refuses."""
 
 import pytest
 from playwright.sync_api import expect
@@ -16,7 +16,8 @@ CRAMPED = """() => {
   if (!list) return [];
   const { right } = list.getBoundingClientRect();
   const cut = [...list.querySelectorAll("thead th")].filter((head) => head.getBoundingClientRect().right > right + 1);
-  const cells = [...list.querySelectorAll("tbody :is(th, td)")].filter((cell) => {
+  // The buttons of a row name it for screen readers, in a box of one pixel.
+  const cells = [...list.querySelectorAll("tbody :is(th, td):not(.field-row_acts)")].filter((cell) => {
     const text = document.createRange();
     text.selectNodeContents(cell);
     const lines = new Set([...text.getClientRects()].map(({ top }) => Math.round(top / 8))).size;
@@ -45,14 +46,14 @@ def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     choose_a_new_one(page, "Module")
     page.get_by_label("Namespace").select_option(space)
     page.get_by_label("Name", exact=True).fill("operated")
-    page.get_by_label("System").fill("local")
+    page.get_by_label("System", exact=True).fill("local")
     page.locator("#file").set_input_files(archive("operated-1.2.0.zip"))
     expect(page.get_by_label("Version", exact=True)).to_have_value("1.2.0")
     assert serious_findings(page) == []
     page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/releases/*")
     expect_published(page)
-    page.locator("main").get_by_role("link", name="Admin", exact=True).click()
+    page.locator("main").get_by_role("link", name="Operate", exact=True).click()
     page.wait_for_url("**/admin/releases/release/*/change/")
 
 
@@ -61,13 +62,13 @@ def test_a_version_is_yanked_with_a_reason(open_browser, module, scripts):
     page = open_browser(java_script_enabled=scripts).new_page()
     address = module(f"yanked-{'with' if scripts else 'without'}-js")
     page.goto(f"/admin/modules/moduleversion/?q={address}")
-    page.locator("input.action-select").check()
-    page.locator("select[name=action]").select_option("yank")
-    page.get_by_role("button", name="Go", exact=True).click()
+    row = page.locator("#result_list tbody tr")
+    row.locator("summary", has_text="More").click()
+    row.get_by_role("button", name="Yank…").click()
     page.get_by_label("Reason").fill("It deletes the volume.")
     page.get_by_role("button", name="Yank").click()
     expect(page.get_by_text("Yanked: 1.")).to_be_visible()
-    expect(page.locator(".larder-badge-yanked")).to_be_visible()
+    expect(row.locator(".badge--warn", has_text="yanked")).to_be_visible()
 
 
 def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, watch):
@@ -89,17 +90,17 @@ NIGHTLY = pytest.mark.nightly
 def test_the_admin_and_the_status_are_readable_in_every_theme(page, module, watch, themes):
     """In the portal's colours, on a phone and on a desk."""
     module(f"seen-{len(themes)}")
-    pages = ("", "jobs/job/", "jobs/job/1/change/", "accounts/user/1/change/")
+    pages = ("", "data/", "setup/", "jobs/job/", "jobs/job/1/change/", "accounts/user/1/change/")
     for theme in themes:
         page.emulate_media(color_scheme=theme)
         for path in (*(f"/admin/{one}" for one in pages), "/status"):
             page.goto(path)
             assert page.evaluate("getComputedStyle(document.body).backgroundColor") == PAPER[theme], path
-            for width in (1440, 390):
+            for width in (1440, 768, 390, 320):
                 page.set_viewport_size({"width": width, "height": 900})
                 assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), (path, width)
                 assert watch.unexpected() == [], path
-                assert serious_findings(page, again=width == 390) == [], (path, width)
+                assert serious_findings(page, again=width != 1440) == [], (path, width)
                 watch.said.clear()  # axe loads style sheets by itself
     page.goto("/admin/accounts/user/1/change/")
     expect(page.get_by_label("Auditor")).to_be_visible()  # `up` has made the roles
@@ -124,10 +125,10 @@ def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, every):
     page, watch = shelf_browser
     findings = serious_findings if every > 1 else findings_in_both_themes
     page.set_viewport_size({"width": 1440, "height": 900})
-    page.goto("/admin/audit/auditevent/")
+    page.goto("/admin/data/")
     listed, added = (
-        page.locator(f"#nav-sidebar {links}").evaluate_all("all => all.map((link) => link.pathname)")
-        for links in ("th a", ".addlink")
+        page.locator(f".data .list {links}").evaluate_all("all => all.map((link) => link.pathname)")
+        for links in ("a:not(.button)", "a.button")
     )
     opened = []
     for number, path in enumerate([*listed, *added]):

@@ -25,13 +25,13 @@ def pasture(live) -> str:
 
 def choose(page: Page, namespace: str, *, downwards: int) -> None:
     """From the first rule, `silent`, so many further; Enter sends the form."""
-    page.goto(f"/namespaces/{namespace}/change")
+    page.goto(f"/namespaces/{namespace}/rules")
     page.locator("input[name=breaking_changes]").first.check()
     page.locator("input[name=breaking_changes]").first.focus()
     for _ in range(downwards):
         page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    expect(page.get_by_text(f"Saved: {namespace} is public.")).to_be_visible()
+    expect(page.get_by_text(f"The release rules of {namespace} are saved.")).to_be_visible()
 
 
 def send(live, address: str, version: str, data: bytes) -> str:

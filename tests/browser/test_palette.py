@@ -32,7 +32,7 @@ def test_it_opens_by_key_finds_and_leads_there(page, tapir):
     page.keyboard.press("/")
     box = page.locator("#palette-q")
     expect(box).to_be_focused()
-    expect(active(page)).to_contain_text("Publish a module")
+    expect(active(page)).to_contain_text("Publish")
     typed(page, "tapir")
 
     expect(active(page)).to_contain_text(tapir)
@@ -57,7 +57,7 @@ def test_ctrl_k_reaches_actions_from_anywhere_and_escape_leads_back(page, tapir)
 
     page.keyboard.press("Control+k")
     typed(page, "new token")
-    expect(active(page)).to_contain_text("New token")
+    expect(active(page)).to_contain_text("Tokens")
     page.keyboard.press("Enter")
     expect(page).to_have_url(re.compile(r"/tokens$"))
 

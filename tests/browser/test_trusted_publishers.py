@@ -11,7 +11,8 @@ pytestmark = pytest.mark.live
 def test_an_owner_adds_a_trusted_publisher_and_deletes_it(page: Page, space: str, watch: Watch) -> None:
     watch.expect("422")  # the form that lacks something
     page.goto(f"/namespaces/{space}")
-    page.get_by_role("link", name="Trusted publishers").click()
+    page.get_by_role("link", name="Publishing", exact=True).click()
+    page.get_by_role("link", name="Trusted publishers").first.click()
     page.get_by_role("link", name="Add a trusted publisher").first.click()
     page.get_by_role("link", name="GitHub").first.click()
     page.get_by_label("Repository", exact=True).fill("acme/vpc")

@@ -65,7 +65,7 @@ class Desk:
 
     def open_help(self, title: str, start: str = "/") -> None:
         self.help.goto(start)
-        self.help.get_by_role("contentinfo").get_by_role("link", name="Help", exact=True).click()
+        self.help.get_by_role("contentinfo").get_by_role("link", name="Docs", exact=True).click()
         self.help.get_by_role("main").get_by_role("link", name=title, exact=True).first.click()
         expect(self.help.get_by_role("heading", level=1)).to_have_text(title)
         # The page says which host its examples have, and which one to write.
@@ -188,7 +188,7 @@ def make_a_token(desk: Desk, account: str, press: list[str], scope: str) -> str:
 
 
 def authority_of(desk: Desk) -> str:
-    desk.portal.get_by_role("banner").get_by_role("link", name="How to use").first.click()
+    desk.portal.get_by_role("banner").get_by_role("link", name="Docs", exact=True).click()
     desk.portal.get_by_text("The authority's certificate").click()
     return desk.portal.get_by_role("region", name="Certificate of the authority").inner_text()
 

@@ -173,7 +173,7 @@ def test_terraform_installs_and_nothing_that_was_hidden_a_moment_before_is_answe
                 assert answer.status_code == 503 or versions_of(answer) == ["1.0.0"]
             status = nobody.get("/status", headers={"Accept": "application/json"})
             assert status.json()["serving_stale"].keys() == {"since", "until", "answers"}
-            assert "last known answers until" in nobody.get("/status", headers={"Accept": "text/html"}).text
+            assert "cached responses until" in nobody.get("/status", headers={"Accept": "text/html"}).text
         finally:
             installing.database.start_again()
         eventually(lambda: is_fresh(reader.get(url_of("last"))), what="fresh answers")

@@ -85,7 +85,7 @@ def test_api_and_pages_of_a_provider_answer_in_both_spellings(tofu, browser_of, 
         response = client.get(f"/api/v1/providers/{spelling}/dns{path}")
         assert response.status_code == 200, path
         assert response.content == client.get(f"/api/v1/providers/My_Team/dns{path}").content
-    for path in ("", "/versions", "/1.0.0", "/1.0.0/platforms", "/1.0.0/verify", "/1.0.0/lifecycle"):
+    for path in ("", "/versions", "/1.0.0", "/1.0.0/platforms", "/1.0.0/origin", "/1.0.0/lifecycle"):
         page = browser.get(f"/providers/{spelling}/dns{path}", follow=True)
         assert page.status_code == 200, path
         assert "/dns/1.0.0" in page.text

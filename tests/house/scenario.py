@@ -4,7 +4,6 @@ import json
 import uuid
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 from django.conf import settings
 from django.urls import reverse
@@ -49,7 +48,7 @@ FILES = {**MODULE, **{f"{above}basic/main.tf": "# a folder\n" for above in ("mod
 ON_ITS_WAY = {
     **dict.fromkeys(("portal:release-cancel", "api:release-cancel"), "reserved_id"),
     **dict.fromkeys(("portal:release-answer", "api:release-answer"), "held_id"),
-    **scenario_approval.ON_ITS_WAY,
+    **(scenario_approval.ON_ITS_WAY | rooms.rows("ON_ITS_WAY")),
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
@@ -73,6 +72,7 @@ EVERYWHERE = {
     "output_name": "id",
     "path": "main.tf",
     "page": "using",
+    "group": "modules",
     "user": "alice",
     "act": "deprecate",
     "provider": "nowhere",
@@ -81,8 +81,7 @@ EVERYWHERE = {
     "package": {"hostname": "nowhere.example", "capability": "forged.link"},  # of another registry: a room has some
     "key_id": scenario_statements.KEY_ID,
 }
-QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES
-QUERIES[("portal:login-authorize", "GET")] = f"?{urlencode(ASKED)}"
+QUERIES = scenario_attestations.QUERIES | scenario_oci.QUERIES | scenario_people.QUERIES | rooms.rows("QUERIES")
 
 
 @dataclass(frozen=True)
@@ -243,7 +242,7 @@ def body_of(name, method, row):
         ("portal:tokens", "POST"): {"data": {"label": "ci", "scope": "read", "days": 30}},
         ("portal:login-authorize", "POST"): {"data": ASKED | {"machine": "desk", "decision": "allow"}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
-        ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "breaking_changes": "ask"}},
+        ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "Shared"}},
         ("portal:namespace-cleanup", "POST"): {"data": {"keep_newest": 5, "fetched_days": 9, "action": "yank"}},
         ("portal:namespace-cleanup-apply", "POST"): {"data": {"plan": NOTHING_GOES}},
         ("api:cleanup", "PUT"): _json('{"enabled": true, "prerelease_days": 30}'),
@@ -279,12 +278,12 @@ def body_of(name, method, row):
 
 def _acts(namespace):
     """The actions on a version."""
-    several = {("portal:lifecycle-several", "POST"): {"data": {"reason": "No."}}}
     texts = dict.fromkeys(("deprecate", "yank", "quarantine", "restore", "end-cooldown"), '{"reason": "No."}')
-    acts = several | {
-        (f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items() for kind in ("module", "provider")
-    }
+    many = json.dumps({"versions": [{"address": f"{namespace}/vpc/aws", "version": "1.0.0"}], "reason": "No."})
+    acts = {(f"api:versions-{act}", "POST"): _json(many) for act in texts}
+    acts["portal:lifecycle-several", "POST"] = {"data": {"reason": "No."}}
     for kind, name in (("module", "vpc/aws"), ("provider", "dns")):
+        acts |= {(f"api:{kind}-{act}", "POST"): _json(text) for act, text in texts.items()}
         told = {"reason": "No.", "confirm": f"{namespace}/{name} 1.0.0"}
         acts[f"api:{kind}-purge", "POST"] = _json(json.dumps(told))
         acts[f"portal:{kind}-purge", "POST"] = {"data": told}

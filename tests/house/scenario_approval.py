@@ -26,7 +26,7 @@ ON_ITS_WAY = dict.fromkeys(
     + ["api:release-approval"],
     "awaiting_id",
 )
-NOWHERE = {"awaiting_id": uuid.UUID(int=0)}
+NOWHERE = {"awaiting_id": uuid.UUID(int=0), "person": "nobody-here"}
 
 
 ISSUER, SUBJECT = "https://idp.acme.example", "subject-of-quinn"
@@ -68,12 +68,13 @@ def place(namespace, users, team):
     )
     Participant.objects.create(release=release, mark=marks.of_subject(ISSUER, SUBJECT), part=Part.ACTOR)
     Approval.objects.create(release=release, digest=DIGEST, asked_at=now, until=now)
-    return {"awaiting_id": release.public_id}
+    return {"awaiting_id": release.public_id, "person": "alice"}
 
 
 _SAID = {"digest": f"sha256:{DIGEST}"}
 _NO = _SAID | {"reason": "No"}
 BODIES = {
+    ("portal:namespace-rules", "POST"): {"data": {"breaking_changes": "ask"}},
     ("portal:release-approve", "POST"): {"data": _SAID},
     ("portal:release-decline", "POST"): {"data": _NO},
     ("api:release-approve", "POST"): {"data": json.dumps(_SAID), "content_type": "application/json"},

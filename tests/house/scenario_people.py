@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import urlencode
 
 from allauth.account.internal.flows.login import record_authentication
 from allauth.mfa.models import Authenticator
@@ -14,12 +15,14 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.second_factor import SecondFactorAdapter
 from apps.accounts.models import Grant, Role
 from apps.accounts.people import service_accounts, teams
+from tests.accounts.identity.test_cli_login import ASKED
 from tests.builders.passkeys import Passkey
 from tests.cast import person
 from tests.sessions import sign_in
 
 MACHINES = ("bot", "keeper")
 PASSKEY_ID = 1_000_000
+QUERIES = {("portal:login-authorize", "GET"): f"?{urlencode(ASKED)}"}
 # What a session of somebody with a second factor has shown in the last minutes: nothing, if it is from before.
 PROOFS: dict[str, list[dict[str, Any]]] = {
     "older": [],

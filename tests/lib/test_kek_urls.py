@@ -56,10 +56,10 @@ def test_several_are_read_in_their_order_and_the_file_is_one_of_them():
 @for_each_row(
     ("url", "said"),
     [
-        ("awskms://", "names no key"),
-        ("awskms://alias/", "names no key"),
-        ("awskms://alias/lar der", "names no key"),
-        ("awskms://arn:aws:s3:::larder", "names no key"),
+        ("awskms://", "must include a key"),
+        ("awskms://alias/", "must include a key"),
+        ("awskms://alias/lar der", "must include a key"),
+        ("awskms://arn:aws:s3:::larder", "must include a key"),
         ("awskms://alias/larder?acess_key=hunter2", "Unknown option 'acess_key': expected one of region"),
         ("awskms://alias/larder?endpoint=kms.acme.example", "endpoint is not a server"),
         (f"vault+http://vault.acme.example/transit/keys/larder?{TOKEN}", "plain http"),

@@ -2,6 +2,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from ipaddress import ip_network
+from types import SimpleNamespace
 
 import pytest
 
@@ -12,6 +13,7 @@ from apps.audit.recorder import record
 from apps.notify import outbox, sending, webhooks
 from apps.notify.mail import mailing
 from tests.notify import smtp
+from tests.notify.happenings import CAST
 from tests.notify.receiver import Answer, Receiver, listening, says
 
 
@@ -103,3 +105,14 @@ def sent(box, *, digests=False):
 
 def text_of(message, kind="plain"):
     return message.get_body((kind,)).get_content().replace("\r\n", "\n")
+
+
+@pytest.fixture
+def cast(acme, alice, bob, charlie, dora, olga, published, settings):
+    """Everybody with an address, and a mail server."""
+    settings.SMTP = {"host": "127.0.0.1", "port": 1}
+    people = dict(zip(CAST, (alice, bob, charlie, dora, olga), strict=True))
+    for name, user in people.items():
+        user.email = f"{name}@acme.example"
+        user.save(update_fields=["email"])
+    return SimpleNamespace(acme=acme, published=published, **people)

@@ -4,150 +4,50 @@ mail. Alice publishes, Bob reads, Charlie is a stranger, Dora owns, Olga operate
 
 from collections.abc import Callable
 from datetime import timedelta
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
-from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Grant, Membership, Namespace, Role, User, Visibility
-from apps.accounts.people import access_requests, service_accounts, teams
-from apps.audit.kinds import Kind
-from apps.audit.recorder import record
-from apps.lib import versions
-from apps.notify import outbox, webhooks
+from apps.accounts.models import Grant, Namespace, Role, User, Visibility
+from apps.notify import outbox
 from apps.notify.attention import table
-from apps.notify.attention.matter import Person, no_reader
+from apps.notify.attention.matter import MOST, no_reader
+from apps.notify.attention.number import attention_for
 from apps.notify.events import EVENTS
-from apps.notify.mail import expiries
-from apps.notify.models import Letter, LetterState, Topic, Webhook
-from apps.releases.lifecycle import messages, verbs
-from apps.releases.models import DownloadCount, Fetch, Lifecycle, Release
+from apps.notify.models import Letter, LetterState, Topic
+from apps.releases.lifecycle import messages
+from apps.releases.models import Lifecycle, Release
 from apps.releases.origin.models import Approval
+from apps.releases.publishing import approving
 from tests import pages
-from tests.builders.approving import ask_for_approval, machine_of, publisher, team_of
+from tests.builders.approving import ask_for_approval, publisher
 from tests.builders.archives import module_zip
+from tests.notify.happenings import (
+    CAST,
+    a_key_expires,
+    a_release_awaits_approval,
+    a_release_is_held,
+    a_release_is_rejected,
+    a_release_of_a_machine_is_held,
+    a_token_of_a_machine_expires,
+    a_version_in_use_is_deprecated,
+    a_webhook_fails,
+    a_webhook_of_the_site_fails,
+    an_owner_leaves_a_connection,
+    lines,
+    somebody_requests_access,
+    what_a_machine_published_awaits_approval,
+)
 from tests.portal.providers.rows import row_of_key
 from tests.portal.rows import add_module
 from tests.rooms import ARE_ALL_HERE
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
-CAST = ("alice", "bob", "charlie", "dora", "olga")
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n'})
 AFTER = module_zip({"main.tf": 'variable "name" {}\n'})
-
-
-@pytest.fixture
-def cast(acme, alice, bob, charlie, dora, olga, published, settings):
-    """Everybody with an address, and a mail server."""
-    settings.SMTP = {"host": "127.0.0.1", "port": 1}
-    people = dict(zip(CAST, (alice, bob, charlie, dora, olga), strict=True))
-    for name, user in people.items():
-        user.email = f"{name}@acme.example"
-        user.save(update_fields=["email"])
-    return SimpleNamespace(acme=acme, published=published, **people)
-
-
-def lines(user: User) -> tuple[list[Any], list[Any]]:
-    return table.lines_for(Person.of(Viewer(User.objects.get(pk=user.pk))))
-
-
-def row(by: User, namespace: Namespace, state: str, **more: Any) -> Release:
-    reason = {"code": "x", "found": "a private key", "expected": "none", "hint": "Leave it out.", "file": ""}
-    fields = {"kind": "module", "name": "vpc/aws", "version": "1.0.0", "staging_key": "", "reasons": [reason], **more}
-    key = versions.sort_key(fields["version"])
-    return Release.objects.create(
-        namespace=namespace, created_by=by, state=state, sort_key=key, questions=[reason], **fields
-    )
-
-
-# --- What happens, for each row of the table --------------------------------------------------------------------------
-
-
-def a_release_awaits_approval(cast) -> None:
-    publisher(cast.bob, cast.acme)
-    ask_for_approval(cast.acme)
-    cast.published(version="1.3.0")
-
-
-def what_a_machine_published_awaits_approval(cast) -> None:
-    """Bob can make tokens of the machine, so he took part."""
-    machine = machine_of(team_of(cast.bob, cast.acme), cast.bob)
-    ask_for_approval(cast.acme)
-    cast.published(version="1.3.0", user=machine)
-
-
-def a_release_is_held(cast) -> None:
-    release = row(cast.alice, cast.acme, "held")
-    record(Kind.RELEASE_HELD, actor_id=None, subject=str(release), release=release.pk)
-
-
-def a_release_of_a_machine_is_held(cast) -> None:
-    release = row(machine_of(team_of(cast.alice, cast.acme), cast.alice), cast.acme, "held")
-    record(Kind.RELEASE_HELD, actor_id=None, subject=str(release), release=release.pk)
-
-
-def a_release_is_rejected(cast) -> None:
-    release = row(cast.alice, cast.acme, "rejected")
-    record(Kind.RELEASE_REJECTED, actor_id=None, subject=str(release), release=release.pk)
-
-
-def somebody_requests_access(cast) -> None:
-    access_requests.request(namespace=cast.acme, actor=Viewer(cast.bob), reason="For the DNS module.")
-
-
-def an_owner_leaves_a_connection(cast) -> None:
-    given = namespaces.grant(namespace=cast.acme, grantee=cast.charlie, role=Role.OWNER, actor=Viewer(cast.olga))
-    a_webhook(cast.acme, cast.charlie)
-    outbox.dispatch()
-    Letter.objects.all().delete()
-    namespaces.withdraw(grant=given, actor=Viewer(cast.olga))
-    outbox.dispatch()
-    Letter.objects.filter(topic=Topic.ROLES).delete()
-
-
-def a_webhook_fails(cast) -> None:
-    webhooks.disable(a_webhook(cast.acme, cast.dora), "Every delivery of the last 5 days failed.")
-
-
-def a_webhook_of_the_site_fails(cast) -> None:
-    webhooks.disable(a_webhook(None, cast.olga), "Every delivery of the last 5 days failed.")
-
-
-def a_webhook(namespace: Namespace | None, by: User) -> Webhook:
-    hook = Webhook.objects.create(
-        namespace=namespace, url="https://hooks.acme.example/x", events=["release.yanked"], created_by=by
-    )
-    Webhook.objects.filter(pk=hook.pk).update(failing_since=timezone.now() - timedelta(days=6))
-    return hook
-
-
-def a_key_expires(cast) -> None:
-    row_of_key(cast.acme, 1, expires_at=timezone.now() + timedelta(days=5))
-    expiries.warn()
-
-
-def a_token_of_a_machine_expires(cast) -> None:
-    team = teams.create(name="cooks", actor=Viewer(cast.dora))
-    Membership.objects.create(team=team, user=cast.bob)
-    machine = service_accounts.create(team=team, name="ci", actor=Viewer(cast.dora))
-    token, _ = tokens.issue(user=machine, label="nightly", scope="read", actor=Viewer(cast.dora))
-    soon = timezone.now() + timedelta(days=5)
-    ApiToken.objects.filter(pk=token.pk).update(expires_at=soon, created_at=soon - timedelta(days=90))
-    expiries.warn()
-
-
-def a_version_in_use_is_deprecated(cast) -> None:
-    add_module(cast.acme, "vpc/aws", "1.0.0", "2.0.0")
-    release = Release.objects.get(version="1.0.0")
-    today = timezone.now().date()
-    DownloadCount.objects.create(release=release, day=today, client="other", count=3)
-    Fetch.objects.create(release=release, user=cast.bob, last_on=today, count=3)
-    verbs.deprecate(release=release, actor=Viewer(cast.olga), reason="It leaks.", replacement="2.0.0")
 
 
 Arrange = Callable[[Any], None]
@@ -185,6 +85,8 @@ def test_those_who_can_act_are_asked_and_the_others_are_told_or_not(cast, happen
     assert {name for name, (to_do, _) in seen.items() if to_do} == acting
     assert {name for name, (_, to_know) in seen.items() if to_know} == told
     assert {str(letter.user): letter.button for letter in Letter.objects.all()} == mailed
+    numbers = {name: attention_for(Viewer(User.objects.get(username=name))).number for name in CAST}
+    assert numbers == {name: len(to_do) for name, (to_do, _) in seen.items()}, "the badge of every page"
 
 
 def test_no_event_is_mailed_by_two_rows_and_each_has_a_name():
@@ -250,6 +152,28 @@ def test_home_costs_one_who_approves_a_few_queries_more(cast, browser_of, django
 
     with django_assert_max_num_queries(24):
         assert pages.shown(browser.get("/")).count('data-matter="approval"') == 3
+
+
+def test_the_badge_counts_all_approvals_and_what_the_person_does_shows_at_once(cast, browser_of):
+    publisher(cast.bob, cast.acme)
+    ask_for_approval(cast.acme)
+    for number in range(MOST + 2):
+        cast.published(version=f"1.{number}.0", data=BEFORE if number == 0 else None)
+    browser = browser_of(cast.bob)
+
+    def badges() -> set[str]:
+        found = (pages.shown(browser.get(page)) for page in ("/", "/modules"))
+        return {page.partition("data-attention-count>")[2].partition("<")[0].strip() for page in found}
+
+    assert badges() == {str(MOST + 2)}
+    first = Release.objects.filter(state="awaiting-approval").order_by("pk")[0]
+    approving.decline(release=first, viewer=Viewer(cast.bob), reason="No.", digest=first.approval.digest)
+    assert badges() == {str(MOST + 1)}
+
+
+def test_the_badge_costs_who_has_nothing_to_do_one_query(cast, django_assert_num_queries):
+    with django_assert_num_queries(1):
+        assert attention_for(Viewer(cast.bob)).number == 0
 
 
 # --- People without an address ----------------------------------------------------------------------------------------

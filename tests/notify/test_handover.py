@@ -131,7 +131,7 @@ def test_other_owners_read_what_was_published_while_approval_was_off(acme, dora,
 
     assert sent(box) == ["dora"] * 3
     first, off, on = (text_of(message) for _, message in box.received)
-    assert "need approval by another person from now on" in first
+    assert "From now on, its releases need approval by another person" in first
     assert "Published since then" not in first
     assert "eve switched approval off for acme" in off
     assert "no longer need approval" in off

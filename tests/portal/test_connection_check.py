@@ -15,8 +15,8 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
-from apps.portal import help_pages
-from apps.portal.help_pages import DiscoveryCheck
+from apps.portal.help import how_to
+from apps.portal.help.how_to import DiscoveryCheck
 from registry_site.startup import certificates
 from tests import pages
 from tests.rows import for_each_row
@@ -28,7 +28,7 @@ GOOD = json.dumps({"modules.v1": "/v1/modules/"}).encode()
 @pytest.fixture(autouse=True)
 def discovery_of_this_test(monkeypatch):
     """The outcome is remembered for some seconds: not from one test to the next."""
-    monkeypatch.setattr(help_pages, "discovery", DiscoveryCheck().outcome)
+    monkeypatch.setattr(how_to, "discovery", DiscoveryCheck().outcome)
 
 
 @pytest.fixture
@@ -121,8 +121,8 @@ def test_the_token_is_taken_from_no_address_and_refused_beside_its_field_if_it_i
     [
         (200, "application/json", GOOD, "The discovery document is valid"),
         (200, "application/json; charset=utf-8", GOOD, "The discovery document is valid"),
-        (404, "text/html", b"", "answers 404 instead of 200"),
-        (302, "text/html", b"", "answers 302 instead of 200"),
+        (404, "text/html", b"", "returns 404 instead of 200"),
+        (302, "text/html", b"", "returns 302 instead of 200"),
         (200, "text/html", b"<h1>Welcome</h1>", "returns other content"),
         (200, "text/plain", GOOD, "returns other content"),
         (200, "application/json", b"[]", "returns other content"),
@@ -146,7 +146,7 @@ def test_asking_again_and_again_costs_one_request_and_where_nobody_answers_it_sa
         check(client)
 
     assert len(asked) == 1
-    monkeypatch.setattr(help_pages, "discovery", DiscoveryCheck().outcome)
+    monkeypatch.setattr(how_to, "discovery", DiscoveryCheck().outcome)
     settings.PUBLIC_URL = "http://127.0.0.1:1"
     assert "Larder cannot reach its own address" in pages.text_of(check(client))
 
@@ -164,7 +164,7 @@ def test_the_authority_of_its_own_is_trusted_by_the_check_and_another_is_not(set
 
 
 def test_a_check_does_not_wait_for_another_one_and_a_server_that_says_nothing_is_given_up(settings, monkeypatch):
-    monkeypatch.setattr(help_pages, "MAX_SECONDS", 1.0)
+    monkeypatch.setattr(how_to, "MAX_SECONDS", 1.0)
     with socket.create_server(("127.0.0.1", 0)) as silent:
         settings.PUBLIC_URL = f"http://127.0.0.1:{silent.getsockname()[1]}"
         one, found = DiscoveryCheck(), []

@@ -1,10 +1,12 @@
-"""/help: the documentation of this version, its links, and how it is found."""
+"""Docs: the documentation of this version, its links, its index, and how it is found."""
 
 import re
 from html import unescape
 
 import pytest
+from django.urls import reverse
 
+from apps.portal.frame import menu
 from apps.portal.help import manual
 from tests import pages
 from tests.documents import CHECKOUT
@@ -90,9 +92,47 @@ def test_the_search_finds_sections_by_the_words_that_people_search_for_and_count
     page = " ".join(read(f"/search?q={query.replace(' ', '+')}").split())
 
     assert f'href="{url}"' in page
-    assert re.search(r'id="result-count" role="status">Nothing in the registry; [1-9] in Help', page)
+    assert re.search(r'id="result-count" role="status">Nothing in the registry; [1-9] in Docs', page)
     palette = client.get("/search", {"q": query, "palette": 1}, headers={"HX-Request": "true"})
     assert 'id="palette-help-1"' in pages.markup_of(palette)
+
+
+@pytest.mark.django_db
+@for_each_row("url", ["/how-to-use", "/help", "/help/using", "/api/docs", "/api/docs/webhooks", "/help?q=token"])
+def test_all_of_docs_has_one_index_and_one_search(read, url):
+    page = read(url)
+    side = page.partition('class="docs__side')[2].partition("</details>")[0]
+
+    assert 'action="/help" method="get"' in side
+    for entry in ("/how-to-use", "/help", "/help/using", "/help/operations/keys", "/api/docs"):
+        assert f'href="{entry}"' in side
+    path = url.partition("?")[0]
+    assert (f'href="{path}" aria-current="page"' in side) == ("?" not in url)
+
+
+@pytest.mark.django_db
+@for_each_row(
+    ("query", "urls"),
+    [
+        ("netrc", ["/how-to-use#token"]),
+        ("rotate secret key", ["/help/operations/keys#user-content-rotate-the-secret-key"]),
+        ("webhook rotate", ["/api/docs/webhooks#post_site_webhook_rotate"]),
+        ("x-no-such-word", []),
+    ],
+)
+def test_the_search_of_docs_finds_sections_how_to_use_and_the_api(read, query, urls):
+    main = read(f"/help?q={query.replace(' ', '+')}").partition('class="docs__page')[2]
+
+    for url in urls:
+        assert f'href="{url}"' in main
+    assert ("Nothing in the docs matches" in main) is (not urls)
+
+
+@pytest.mark.django_db
+def test_readers_find_the_mirror_and_the_lock_file_on_how_to_use_and_beside_providers(read):
+    for entry in menu.for_readers():
+        for url in ("/how-to-use", "/providers"):
+            assert f'href="{reverse(entry.route)}"' in read(url), url
 
 
 @pytest.mark.django_db
@@ -109,7 +149,7 @@ def test_examples_name_this_registry_or_what_to_write_for_a_host_with_a_port(cli
         manual.page_of.cache_clear()
 
     has_port = not variable
-    assert (f"<code>registry.example.com</code>, write <code>{host}</code>." in page) == has_port
+    assert (f"replace <code>registry.example.com</code> with <code>{host}</code>." in page) == has_port
     if not has_port:
         assert f"{host}/" in page
         assert variable in page

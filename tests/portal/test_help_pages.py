@@ -54,21 +54,21 @@ def test_configurations_name_a_host_by_its_letters_and_everything_else_in_ascii(
     assert "export TF_TOKEN_registry_xn____bcher__kva_example=lrd_…" in said
     assert f"machine {wire} login" in said
     assert f"export LARDER_URL=https://{wire}\n" in said
-    assert "Clients use another address than you do" not in pages.text_of(response)
+    assert "Clients use a different address from yours" not in pages.text_of(response)
 
 
 @for_each_row(("host", "warns"), [("localhost:8443", True), ("larder", True), ("127.0.0.1:8443", False)])
 def test_a_host_without_a_dot_cannot_serve_modules_and_says_so(client, db, settings, host, warns):
     settings.PUBLIC_HOST = host
 
-    assert ("Modules cannot be used from this host name" in pages.text_of(client.get(URL))) is warns
+    assert ("Modules don't work with this host name" in pages.text_of(client.get(URL))) is warns
 
 
 def test_whoever_reads_it_under_another_name_is_told(client, db, settings):
     settings.PUBLIC_HOST = "127.0.0.1:8443"
 
-    assert "Clients use another address" in pages.text_of(client.get(URL, headers={"host": "localhost:8443"}))
-    assert "Clients use another address" not in pages.text_of(client.get(URL, headers={"host": "127.0.0.1:8443"}))
+    assert "Clients use a different address" in pages.text_of(client.get(URL, headers={"host": "localhost:8443"}))
+    assert "Clients use a different address" not in pages.text_of(client.get(URL, headers={"host": "127.0.0.1:8443"}))
 
 
 def test_the_first_module_is_one_that_the_reader_sees(client, browser_of, bob, acme, pantry, settings):

@@ -108,5 +108,5 @@ def test_it_costs_readers_the_same_at_any_size(browser_of, bob, acme, django_ass
     add_modules(acme, [f"part-{position}/aws" for position in range(40)], ["1.0.0", "1.1.0"])
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(11):
+    with django_assert_max_num_queries(12):
         assert browser.get("/").status_code == 200

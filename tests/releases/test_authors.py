@@ -91,7 +91,7 @@ def test_not_who_can_make_tokens_of_the_service_account_that_published(space, al
 
     said = require_refusal(client_of(alice), release, "author-is-own-service-account")
 
-    assert "service account whose tokens you can make" in said
+    assert "service account whose tokens you can create" in said
     assert may_decide(bob, release)
 
 

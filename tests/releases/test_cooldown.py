@@ -53,13 +53,13 @@ def test_owners_set_it_by_put_and_patch(tofu, dora):
 
 
 def test_owners_set_it_on_the_page(browser_of, dora, acme):
-    sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "12"}
+    sent = {"breaking_changes": "warn", "cooldown_hours": "12"}
 
-    assert browser_of(dora).post("/namespaces/acme/change", sent).status_code == 303
+    assert browser_of(dora).post("/namespaces/acme/rules", sent).status_code == 303
 
     acme.refresh_from_db()
     assert acme.cooldown_hours == 12
-    assert 'value="12"' in browser_of(dora).get("/namespaces/acme/change").content.decode()
+    assert 'value="12"' in browser_of(dora).get("/namespaces/acme/rules").content.decode()
 
 
 # --- The date ---------------------------------------------------------------------------------------------------------

@@ -144,7 +144,7 @@ def test_of_six_uploads_at_once_only_those_that_fit_get_in(acme, alice, quota):
 
 
 def test_staff_set_them_and_leave_a_row(acme, dora, olga):
-    with pytest.raises(RoleRequired, match="Only staff"):
+    with pytest.raises(RoleRequired, match="Only operators set the quotas"):
         namespaces.set_quotas(namespace=acme, actor=Viewer(dora), quota_bytes=10**12)
     namespaces.set_quotas(namespace=acme, actor=Viewer(olga), quota_bytes=10, quota_versions=None)
     namespaces.set_quotas(namespace=acme, actor=Viewer(olga), quota_versions=3)

@@ -123,4 +123,4 @@ def _compare_facets(found, sixty, seen, words, filters, unlisted):
 
 
 def _values(one, facet):
-    return [one["namespace"]] if facet == "namespace" else one[facet]
+    return [one["namespace"]] if facet == "namespace" else one.get(facet, [])  # a room's has none

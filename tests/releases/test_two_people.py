@@ -194,8 +194,8 @@ def test_an_owner_does_not_switch_approval_off_alone_where_operators_require_two
     settings.APPROVALS_NEED_TWO_PEOPLE = True
     with pytest.raises(Conflict, match="an owner cannot switch approval off alone"):
         namespaces.require_approval(namespace=acme, actor=in_browser(dora), requires_approval=False)
-    sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "0", "description": ""}
-    page = browser_of(dora).post("/namespaces/acme/change", sent)
+    sent = {"breaking_changes": "warn", "cooldown_hours": "0"}
+    page = browser_of(dora).post("/namespaces/acme/rules", sent)
     assert (page.status_code, "Ask an operator to switch it off" in page.text) == (409, True)
 
     namespaces.require_approval(namespace=acme, actor=in_browser(olga), requires_approval=False)

@@ -146,13 +146,13 @@ def copied(answer):
 def test_pages_have_the_files_of_a_namespace_for_publishers_alone_and_those_of_each_rule(
     browser_of, alice, bob, dora, rule
 ):
-    page = browser_of(alice).get("/namespaces/acme")
+    page = browser_of(alice).get("/namespaces/acme/ci")
     assert copied(page) == [one.text for one in ci_steps.of_namespace("acme")]
     assert publish_script.newest().digest in page.text
     assert "An owner adds a trusted publisher first" in page.text
-    assert "Publish from CI" not in browser_of(bob).get("/namespaces/acme").text
+    assert browser_of(bob).get("/namespaces/acme/ci").status_code == 403
     owner = browser_of(dora)
-    assert 'href="/namespaces/acme/trusted-publishers"' in owner.get("/namespaces/acme").text
+    assert 'href="/namespaces/acme/trusted-publishers"' in owner.get("/namespaces/acme/ci").text
 
     rule("github", only_name="vpc/aws")
     rule("buildkite", only_name="dns")

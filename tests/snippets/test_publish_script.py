@@ -11,8 +11,11 @@ from tests.house import sources
 from tests.rows import for_each_row
 
 NEWEST = publish_script.newest()
-# A pipeline that names one of these downloads it from each Larder after it. A change is a new file: 2.sh.
-LANDED = {1: "37a176f5937b05f36145e36ccc0945a480b28c99322d81520b4d6577c699988d"}
+# A pipeline that names one of these downloads it from each Larder after it. A change is a new file: 3.sh.
+LANDED = {
+    1: "37a176f5937b05f36145e36ccc0945a480b28c99322d81520b4d6577c699988d",
+    2: "9e9adc6484f9f998a9d34cefb56b1eafcba5e4c7541d964cc40b62b82b3f7c9c",
+}
 
 
 def test_it_is_served_to_anyone_without_a_session_or_a_query(client, db, django_assert_num_queries):

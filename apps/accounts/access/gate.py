@@ -6,6 +6,7 @@ from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 
+from apps.accounts.access import contacts
 from apps.accounts.models import (
     ApiToken,
     Grant,
@@ -54,8 +55,7 @@ NOBODY = Viewer()
 # Normalises names of namespaces before they are compared.
 Spelled = Callable[[str], str]
 # Staff with this permission act as owner in every namespace. Other staff read everywhere, and have what is granted.
-OPERATE = "accounts.operate_namespace"
-MAX_OWNERS_NAMED = 5
+OPERATE = contacts.OPERATE
 # Matches every row, by the constraint on the column. (An empty Q would vanish from an OR.)
 _EVERYWHERE = Q(visibility__in=Visibility.values)
 
@@ -129,19 +129,12 @@ def highest_role(user: User | None) -> Subquery:
     return Subquery(grants.order_by("-role", "pk").values("role")[:1])
 
 
-def owners_of(namespace: Namespace) -> list[str]:
-    """Name who can act as owner today, people first: `dora`, `the team cooks`."""
-    return owners_by_namespace([namespace]).get(namespace.pk, [])
-
-
-def owners_by_namespace(namespaces: Iterable[Namespace]) -> dict[int, list[str]]:
-    """Return the owners like `owners_of`, by number of the namespace, in one query."""
-    grants = Grant.objects.active_owners().filter(namespace__in=namespaces).select_related("user", "team")
-    found: dict[int, list[tuple[bool, str]]] = {}
-    for grant in grants:
-        name = grant.user.username if grant.user else f"the team {grant.team}"
-        found.setdefault(grant.namespace_id, []).append((grant.user is None, name))
-    return {number: [name for _, name in sorted(names)] for number, names in found.items()}
+def people_with(least: Role, namespaces: Iterable[str]) -> QuerySet[User]:
+    """Return the active people who have at least that role in one of the namespaces, themselves or by a team."""
+    grants = Grant.objects.filter(namespace__name__in=set(namespaces), role__gte=least)
+    members = Membership.objects.filter(team__in=grants.values("team"))
+    granted = Q(pk__in=grants.values("user")) | Q(pk__in=members.values("user"))
+    return User.objects.filter(granted, is_active=True, is_service=False)
 
 
 def namespace_for(
@@ -248,9 +241,11 @@ def team_for(viewer: Viewer, name: str, *, manage: bool = False) -> Team:
         raise NotFound(
             f"There is no team {name!r} that you can see.", hint="Check the spelling, or ask one of its managers."
         )
+    managers = team.memberships.filter(is_manager=True, user__is_active=True).order_by("user__username")
+    names = list(managers.values_list("user__username", flat=True))
     raise RoleRequired(
         f"Only managers of the team {name} can do this, in a browser or with a token of scope manage.",
-        hint="Ask one of its managers, or staff.",
+        hint=f"Ask a manager of {name}: {contacts.named(names)}." if names else contacts.ask_operator(),
     )
 
 
@@ -383,9 +378,7 @@ def _role_required(namespace: Namespace, need: Role, standing: Standing) -> Role
             f"{standing.limit}, so it acts as {held}.",
             hint="Use a token whose scope, namespaces and name allow it.",
         )
-    owners = owners_of(namespace)
+    owners = contacts.owners_of(namespace)
     if not owners:
-        return RoleRequired(message, hint=f"{name} has no active owner: ask an operator for the role {needed}.")
-    more = len(owners) - MAX_OWNERS_NAMED
-    some = ", ".join(owners[:MAX_OWNERS_NAMED]) + (f" and {more} more" if more > 0 else "")
-    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {some}.")
+        return RoleRequired(message, hint=f"{name} has no active owner. {contacts.ask_operator(f'the role {needed}')}")
+    return RoleRequired(message, hint=f"Ask an owner of {name} for the role {needed}: {contacts.named(owners)}.")

@@ -2,6 +2,7 @@
 
 from django.conf import settings
 
+from apps.accounts.access import contacts, staff_roles
 from apps.accounts.access.gate import Spelled, Viewer, grants_of, namespace_and_role, namespace_for, operates
 from apps.accounts.models import Namespace, Role, Scope, User
 from apps.audit.kinds import Kind
@@ -16,9 +17,9 @@ def creation_refused(actor: Viewer, what: str = "a namespace") -> str:
         return f"Service accounts cannot create {what.removeprefix('a ')}s."
     if not operates(actor):
         if actor.user.is_staff:
-            return f"Your account can read everything but cannot create {what.removeprefix('a ')}s."
+            return f"Creating {what} needs the staff role Operator, which you don't have."
         if settings.NAMESPACE_CREATION == "staff":
-            return f"Only staff create {what.removeprefix('a ')}s here (LARDER_NAMESPACE_CREATION)."
+            return f"Only operators create {what.removeprefix('a ')}s here."
     token = actor.token
     if token is not None and token.scope != Scope.MANAGE:
         return f"Creating {what} needs a token with the scope manage; this one has only {token.scope}."
@@ -32,7 +33,8 @@ def creator(actor: Viewer, what: str = "a namespace") -> User:
     if actor.user is None:
         raise CredentialsRequired(refused, hint="Sign in, or send an API token with the scope manage.")
     if refused:
-        raise RoleRequired(refused, hint="Use the page, or a token with the scope manage and no limits; or ask staff.")
+        wider = "Use the page, or a token with the scope manage and no limits."
+        raise RoleRequired(refused, hint=wider if actor.token else contacts.ask_operator())
     return actor.user
 
 
@@ -52,23 +54,40 @@ def require_permission(viewer: Viewer, namespace: Namespace, permission: str, *,
     if unless is not None and grants_of(user).filter(namespace=namespace, role__gte=unless).exists():
         return
     viewer.record(Kind.PERMISSION_REFUSED, subject=namespace.name, needed=permission, held="staff")
-    raise RoleRequired(
-        f"This needs the permission {permission}; staff status is not enough.", hint="Ask a superuser for it."
-    )
+    raise _lacks(permission)
 
 
 def require_everywhere(viewer: Viewer, permission: str) -> None:
     """Raise RoleRequired unless the viewer is staff with the permission and sent a token that may manage everything."""
     user, token = viewer.user, viewer.token
-    if user is None or not user.is_staff or not user.has_perm(permission):
-        needed, hint = f"the permission {permission}", "Ask a superuser for it."
+    if user is None or not user.is_staff:
+        refusal = for_operators(viewer)
+    elif not user.has_perm(permission):
+        refusal = _lacks(permission)
     elif token is not None and (token.scope != Scope.MANAGE or token.is_limited):
-        needed, hint = "a token that may manage every namespace", "Create one on the tokens page."
+        refusal = RoleRequired(
+            "This needs a token that may manage every namespace.", hint="Create one on the tokens page."
+        )
     else:
         return
-    refused = {"needed": permission, "held": "staff" if is_operator(viewer) else "no staff"}
-    viewer.record(Kind.PERMISSION_REFUSED, subject="", **refused)
-    raise RoleRequired(f"This needs {needed}.", hint=hint)
+    held = "staff" if is_operator(viewer) else "no staff"
+    viewer.record(Kind.PERMISSION_REFUSED, subject="", needed=permission, held=held)
+    raise refusal
+
+
+def for_operators(viewer: Viewer, message: str = "Only operators can do this.") -> RoleRequired:
+    """Return the refusal of what only operators can do. It names them to people who are signed in."""
+    return RoleRequired(message, hint=contacts.ask_operator() if viewer.is_identified else "Sign in as an operator.")
+
+
+def _lacks(permission: str) -> RoleRequired:
+    """Return the refusal for staff: it names the role and the permission in words, never the permission's code."""
+    role, name = staff_roles.role_with(permission), staff_roles.name_of(permission)
+    if role is None:
+        message = f'This needs the permission "{name}", which no role includes.'
+    else:
+        message = f'This needs the staff role {role}, or the permission "{name}".'
+    return RoleRequired(message, hint=contacts.ask_superuser("it"))
 
 
 def namespace_for_act(
@@ -102,7 +121,7 @@ def operated_namespace_and_role(
         pass  # recorded there
     else:
         viewer.record(Kind.PERMISSION_REFUSED, subject=name[:300], needed="staff", held="owner")
-    raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
+    raise for_operators(viewer)
 
 
 def _namespace_and_role(

@@ -54,6 +54,20 @@ def permissions_of(role: str) -> QuerySet[Permission]:
     return rows.filter(codename__startswith="view_") if role == AUDITOR else rows.exclude(codename__in=IRREVERSIBLE)
 
 
+def role_with(permission: str) -> str | None:
+    """Return the least role that has the permission (`upstream.view_upstream`), None if superusers add it by hand."""
+    codename = permission.partition(".")[2]
+    if codename in IRREVERSIBLE:
+        return None
+    return AUDITOR if codename.startswith("view_") else OPERATOR
+
+
+def name_of(permission: str) -> str:
+    """Return the name that the admin shows of it: `Can purge a published version`."""
+    app_label, _, codename = permission.partition(".")
+    return Permission.objects.get(content_type__app_label=app_label, codename=codename).name
+
+
 def bring_up_to_date() -> None:
     """Create the roles and give them the permissions of this version; called after every migration."""
     for role in ROLES:

@@ -26,8 +26,8 @@ from apps.admin_base import Act, Column, LarderAdmin, is_set, one_of
 from apps.lib.errors import RegistryError
 
 ROLE_HELP = (
-    "Operator: all admin pages, owner in every namespace, everything that can be undone. Auditor: reads everything, "
-    "including the admin, and changes nothing. Only superusers give roles."
+    "Operator: all pages of Operate, owner in every namespace, everything that can be undone. Auditor: reads "
+    "everything, Operate included, and changes nothing. Only superusers give roles."
 )
 
 
@@ -80,7 +80,13 @@ class PermissionsField(forms.ModelMultipleChoiceField[Permission]):
 
 class UserForm(forms.ModelForm[User]):
     class Meta:
-        help_texts = {"username": ""}  # Django's says what to type, and no one types it here
+        # Django's says what to type as a user name, and no one types it here.
+        help_texts = {
+            "username": "",
+            "is_active": "Clear this when the person leaves. Accounts are not deleted.",
+            "is_staff": "May open Operate. A role says what the person may do there.",
+            "is_superuser": "Has all permissions.",
+        }
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}
@@ -133,7 +139,7 @@ class UserAdmin(EntryPage):
     list_display = ("username", "role", "is_active", "is_staff", "date_joined", "last_login", "warning")
     list_filter = (KindFilter, "is_active", "is_staff", RoleFilter, ManageFilter)
     ordering = ("username",)
-    search_help_text = "The beginning of a user name."
+    search_help_text = "The start of a user name."
     csv_columns = ("username", "is_active", "is_staff", "is_superuser", "date_joined", "last_login")
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -181,7 +187,7 @@ class UserAdmin(EntryPage):
                 "content_type__app_label", "content_type__model", "codename", "pk"
             )
             kwargs |= {"queryset": ours, "widget": forms.CheckboxSelectMultiple, "form_class": PermissionsField}
-            kwargs |= {"label": "Permissions", "help_text": "In addition to those of the role."}
+            kwargs |= {"label": "Permissions", "help_text": "In addition to the permissions of the role."}
         if db_field.name == "groups":
             roles = Group.objects.filter(name__in=staff_roles.ROLES).order_by("name")
             kwargs |= {
@@ -232,6 +238,7 @@ class InvitationAdmin(LarderAdmin[Invitation]):
     list_display = ("title", "state", "namespace", "role", "created_by", "created_at", "expires_at", "used_by")
     list_filter = (
         in_namespace(),
+        one_of("state", "state", {"open": ("Open", lambda rows: rows.filter(invitations.is_open(timezone.now())))}),
         is_set("used", "used", "used_at"),
         is_set("revoked", "revoked", "revoked_at"),
     )

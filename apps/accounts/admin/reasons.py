@@ -41,6 +41,7 @@ class Reasoned:
     heads: Sequence[str] = ("What",)
     cells: Callable[[Any], Sequence[object]] = lambda _row: ()  # beside its name
     rows: str = ""  # their name in the plural
+    is_final: bool = False  # it breaks what others use, and cannot be undone
 
     def run(
         self, most: int, help_text: str, admin: Any, request: HttpRequest, queryset: QuerySet[Any]

@@ -95,7 +95,7 @@ class NamespaceAdmin(LarderAdmin[Namespace]):
     list_filter = ("visibility", "breaking_changes", leaderless("owner", Namespace.objects.without_active_owner))
     list_select_related = ("created_by",)
     ordering = ("name",)
-    search_help_text = "The beginning of a name."
+    search_help_text = "The start of a name."
     inlines = (GrantInline,)
     acts = {
         "delete_empty": Act(
@@ -179,7 +179,7 @@ class GrantAdmin(LarderAdmin[Grant]):
     )
     list_select_related = ("namespace", "user", "team", "given_by")
     date_hierarchy = "given_at"
-    search_help_text = "The beginning of a namespace, of a user name or of a team."
+    search_help_text = "The start of a namespace, of a user name or of a team."
     fields = ("namespace", "user", "team", "role", "given_by", "given_at")
     autocomplete_fields = ("namespace", "user", "team")
     csv_columns = ("namespace__name", "user__username", "team__name", "role", "given_by__username", "given_at")

@@ -84,7 +84,7 @@ class TeamAdmin(LarderAdmin[Team]):
     )
     list_select_related = ("created_by",)
     ordering = ("name",)
-    search_help_text = "The beginning of a name."
+    search_help_text = "The start of a name."
     fields = ("name", "description")
     inlines = (MembershipInline, GrantInline)
     csv_columns = ("name", "description", "created_by__username", "created_at")
@@ -161,7 +161,7 @@ class GroupMappingAdmin(LarderAdmin[GroupMapping]):
     list_display = ("group", "issuer", "team", "staff_role", "created_by", "created_at")
     list_select_related = ("team", "created_by")
     ordering = ("issuer", "group", "pk")
-    search_help_text = "The beginning of a group's name."
+    search_help_text = "The start of a group's name."
     fields = ("issuer", "group", "team", "staff_role")
     autocomplete_fields = ("team",)
     csv_columns = ("issuer", "group", "team__name", "staff_role", "created_by__username", "created_at")

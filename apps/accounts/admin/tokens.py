@@ -69,13 +69,17 @@ class ApiTokenAdmin(ReadOnlyAdmin[ApiToken]):
             each(lambda token, actor: tokens.revoke(token=token, actor=actor), "Revoked"),
             button="Revoke",
             offered=lambda token: token.revoked_at is None,
+            warning="Requests with this token are refused immediately. This cannot be undone.",
         ),
         "revoke_with_creations": Act(
-            "Revoke selected tokens, and end what they created",
+            "Revoke selected tokens and undo what they created",
             "accounts.revoke_apitoken",
             revoke_with_creations,
-            button="Revoke, and end what it created",
+            button="Revoke and undo what it created",
             offered=lambda token: bool(creations.creations_of(token)),
+            is_costly=True,
+            warning="Requests with this token are refused immediately, and everything it created ends. This cannot be "
+            "undone.",
         ),
     }
     csv_columns = (

@@ -283,7 +283,9 @@ def check_only_name(only_name: str) -> None:
 
 def _check(label: str, scope: str, only_name: str, lifetime: timedelta) -> None:
     if not 1 <= len(label.strip()) <= 80:  # noqa: PLR2004  # the column's width
-        raise Invalid("A token needs a label of 1 to 80 characters.", hint="Say what it is for, such as: CI of vpc.")
+        raise Invalid(
+            "A token needs a label of 1 to 80 characters.", hint="Describe its purpose, for example: CI of vpc."
+        )
     if scope not in Scope.values:
         raise Invalid(f"There is no scope {scope!r}.", hint=f"Scopes are {', '.join(Scope.values)}.")
     check_only_name(only_name)

@@ -66,7 +66,7 @@ def decline(*, namespace: Namespace, username: str, actor: Viewer) -> None:
     found = open_requests(Namespace.objects.filter(pk=namespace.pk), MOST_OPEN)
     one = next((one for one in found if one.user.username == username), None)
     if one is None:
-        raise Conflict(f"{username[:150]} has no open request for {namespace}.", hint="It was answered already.")
+        raise Conflict(f"{username[:150]} has no open request for {namespace}.", hint="Already answered.")
     actor.record(Kind.ACCESS_DECLINED, subject=namespace.name, person=username, person_id=one.user.pk)
 
 

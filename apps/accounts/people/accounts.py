@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import Group, Permission
 from django.db import transaction
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import connections, epoch
+from apps.accounts.access import connections, contacts, epoch
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, grants_of
 from apps.accounts.identity import sessions
@@ -30,15 +30,26 @@ def user_named(name: str) -> User:
 
 def known_to(viewer: Viewer) -> list[str]:
     """Names of active people who share a namespace or a team with the viewer, for forms to suggest."""
+    people = _near(viewer).order_by("username").values_list("username", flat=True)
+    return list(people.distinct()[:MOST_SUGGESTED])
+
+
+def shown_to(viewer: Viewer) -> QuerySet[User]:
+    """Return the active people whom the viewer may look up: `known_to` them, themselves, and all for staff."""
+    if viewer.user is not None and viewer.user.is_staff:
+        return User.objects.filter(is_active=True, is_service=False)
+    return User.objects.filter(Q(pk__in=_near(viewer).values("pk")) | Q(pk=viewer.user_id))
+
+
+def _near(viewer: Viewer) -> QuerySet[User]:
     if viewer.user is None:
-        return []
+        return User.objects.none()
     teams = Membership.objects.filter(user=viewer.user).values("team")
     spaces = grants_of(viewer.user).values("namespace")
     beside = Grant.objects.filter(namespace__in=spaces)
     near = Q(memberships__team__in=teams) | Q(pk__in=beside.filter(user__isnull=False).values("user"))
     near |= Q(memberships__team__in=beside.filter(team__isnull=False).values("team"))
-    people = User.objects.filter(near, is_active=True, is_service=False).exclude(pk=viewer.user.pk)
-    return list(people.order_by("username").values_list("username", flat=True).distinct()[:MOST_SUGGESTED])
+    return User.objects.filter(near, is_active=True, is_service=False).exclude(pk=viewer.user.pk)
 
 
 def account_named(name: str) -> User:
@@ -75,7 +86,9 @@ def change(
         return []
     touches_operators = row.is_staff or row.is_superuser or bool({"is_staff", "is_superuser"} & changes.keys())
     if (touches_operators or not is_same) and not (actor.user and actor.user.is_superuser):
-        raise RoleRequired("Only a superuser can make someone an operator, or change one.", hint="Ask a superuser.")
+        raise RoleRequired(
+            "Only a superuser can make someone an operator, or change one.", hint=contacts.ask_superuser()
+        )
     if (changes or not is_same) and actor.user_id == row.pk:
         raise Conflict("You cannot change your own rights.", hint="Ask another superuser.")
     if row.is_service and (is_active or not is_same or changes.keys() != {"is_active"}):
@@ -122,7 +135,7 @@ def set_password(*, user: User, actor: Viewer, password: str) -> None:
     """
     row = User.objects.select_for_update().get(pk=user.pk)
     if (row.is_staff or row.is_superuser) and actor.user and not actor.user.is_superuser:
-        raise RoleRequired("Only a superuser can set the password of an operator.", hint="Ask a superuser.")
+        raise RoleRequired("Only a superuser can set the password of an operator.", hint=contacts.ask_superuser())
     if actor.user_id == row.pk:
         raise Conflict("This is your own account.", hint="Change your password on your account page.")
     if row.is_service:

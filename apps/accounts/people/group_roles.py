@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from django.contrib.auth.models import Group
 from django.db import transaction
 
-from apps.accounts.access import connections
+from apps.accounts.access import connections, contacts
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import GroupAssignment, GroupMapping, Membership, StaffRole, User
 from apps.accounts.people import teams
@@ -67,7 +67,7 @@ def unmap_group(*, mapping: GroupMapping, actor: Viewer) -> None:
 
 def _require_superuser(actor: Viewer) -> None:
     if not (actor.user and actor.user.is_superuser):
-        raise RoleRequired("Only a superuser can map groups.", hint="Ask a superuser.")
+        raise RoleRequired("Only a superuser can map groups.", hint=contacts.ask_superuser())
 
 
 def _record(kind: Kind, mapping: GroupMapping, actor: Viewer) -> None:

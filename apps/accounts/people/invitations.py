@@ -13,7 +13,7 @@ from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
-from apps.accounts.access import epoch
+from apps.accounts.access import contacts, epoch
 from apps.accounts.access.gate import Viewer, namespaces_with_role, operates, role_on
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import PSEUDONYM, Grant, Invitation, Namespace, NamespaceQuerySet, Role, Scope, User
@@ -99,10 +99,16 @@ def inviting(viewer: Viewer) -> NamespaceQuerySet:
     owned = namespaces_with_role(viewer, Role.OWNER)
     if not invites_anywhere(viewer) and not owned.exists():
         raise RoleRequired(
-            "Only owners of a namespace can invite people. You own none, or your token cannot manage it.",
-            hint="Ask an owner or an operator, or use a token with the scope manage.",
+            "Only operators and owners of a namespace can invite people. You own none, or your token cannot manage it.",
+            hint="Use a token with the scope manage." if viewer.token else contacts.ask_operator(),
         )
     return owned
+
+
+def open_into(namespace: Namespace) -> QuerySet[Invitation]:
+    """Return those that still give a role in the namespace, the newest first: its owners see them."""
+    rows = Invitation.objects.filter(namespace=namespace, used_at=None, revoked_at=None, expires_at__gt=timezone.now())
+    return rows.select_related("created_by").order_by("-created_at", "-pk")
 
 
 def managed(viewer: Viewer) -> QuerySet[Invitation]:
@@ -115,12 +121,12 @@ def managed(viewer: Viewer) -> QuerySet[Invitation]:
 def managed_one(viewer: Viewer, number: int) -> Invitation:
     """Raises as `inviting`, and NotFound."""
     invitation = managed(viewer).filter(pk=number).first()
-    return existing(invitation, "There is no such invitation of yours.", hint="See the list of invitations.")
+    return existing(invitation, "You have no such invitation.", hint="See the list of invitations.")
 
 
 def invitation_for_secret(secret: str) -> Invitation:
     """Return the open invitation of a link. Raises NotFound."""
-    rows = Invitation.objects.filter(_is_open(timezone.now())).select_related("namespace", "created_by")
+    rows = Invitation.objects.filter(is_open(timezone.now())).select_related("namespace", "created_by")
     invitation = rows.filter(digest=_digest(secret)).first()
     if invitation is None or not _inviter_still_may(invitation):
         raise _void()
@@ -171,7 +177,7 @@ def accept(*, invitation: Invitation, username: str, password: str) -> User:
 @transaction.atomic
 def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     now = timezone.now()
-    won = Invitation.objects.filter(_is_open(now), pk=invitation.pk).update(used_at=now)
+    won = Invitation.objects.filter(is_open(now), pk=invitation.pk).update(used_at=now)
     if won != 1 or not _inviter_still_may(invitation):
         raise _void()
     if User.objects.filter(username__iexact=name).exists():  # older names may have capitals
@@ -197,7 +203,8 @@ def _accept(invitation: Invitation, name: str, hashed: str) -> User:
     return user
 
 
-def _is_open(now: datetime) -> Q:
+def is_open(now: datetime) -> Q:
+    """Match invitations whose link still works."""
     return Q(used_at=None, revoked_at=None, expires_at__gt=now)
 
 

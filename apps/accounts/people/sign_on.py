@@ -151,7 +151,7 @@ def _join(identity: Identity) -> User:
     if provider.new_accounts == "groups" and identity.groups.isdisjoint(mapped):
         raise RoleRequired(
             f"None of your groups at {provider.name} gives access to Larder.",
-            hint="Ask an operator, who maps groups to teams in the admin.",
+            hint="Ask an operator, who maps groups to teams in Operate.",
         )
     for name in _names(identity.wished_name):
         try:
@@ -160,7 +160,7 @@ def _join(identity: Identity) -> User:
             found = account_of(provider.issuer, identity.subject)
             if found is not None:
                 return found
-    raise Conflict("No user name is free for you.", hint="Try again.")
+    raise Conflict("None of the user names for you is available.", hint="Try again.")
 
 
 @transaction.atomic

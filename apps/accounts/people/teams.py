@@ -28,7 +28,7 @@ def check_name(name: str) -> None:
             hint="Choose another, such as platform or data-eng.",
         )
     if name in _RESERVED:
-        raise Invalid(f"The name {name} is a part of Larder's own URLs.", hint="Choose another.")
+        raise Invalid(f"The name {name} is reserved for URLs of Larder.", hint="Choose another.")
 
 
 def create(*, name: str, actor: Viewer, description: str = "") -> Team:

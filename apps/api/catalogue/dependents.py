@@ -25,15 +25,17 @@ from apps.releases.models import Kind, Lifecycle
 
 class Neighbour(Shape):
     address = CharField()
-    constraints = ListField(child=CharField(), help_text="Of the version; empty for any, `tag …` for an OCI source.")
+    constraints = ListField(
+        child=CharField(), help_text="Version constraint. Empty for any, `tag …` for an OCI source."
+    )
 
 
 class GraphNode(Shape):
     kind = ChoiceField(["module", "provider"])
     address = CharField(help_text="namespace/name/system, or namespace/type.")
     version = CharField(allow_null=True, help_text="The module's default version; null for a provider.")
-    steps = IntegerField(help_text="1 is direct.")
-    through = Neighbour(many=True, help_text="The neighbours one step nearer.")
+    steps = IntegerField(help_text="1 means direct use.")
+    through = Neighbour(many=True, help_text="The modules one step nearer.")
 
     def kind_of(self, node: Node) -> str:
         return "module" if isinstance(node.address, ModuleAddress) else "provider"
@@ -45,28 +47,31 @@ class GraphNode(Shape):
 class Dependency(GraphNode):
     selected = ListField(
         child=CharField(),
-        help_text="The versions that the constraints select today: of a provider the one that all of them allow. "
-        "Empty if none fits.",
+        help_text="The versions that the constraints select today. For a provider, the one version that all "
+        "constraints allow. "
+        "Empty if none matches.",
     )
 
 
 class DependentPage(Shape):
     dependents = GraphNode(many=True)
     next = NextField()
-    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+    is_complete = BooleanField(help_text="false if Larder lists only some of them.")
 
 
 class DependencyPage(Shape):
     dependencies = Dependency(many=True)
     next = NextField()
-    is_complete = BooleanField(help_text="False if there are more than Larder lists.")
+    is_complete = BooleanField(help_text="false if Larder lists only some of them.")
 
 
 class OutdatedUse(Shape):
     # Of an Outdated.
     address = CharField(source="use.address")
-    version = CharField(source="use.version", help_text="The default one of the module that uses it.")
-    constraint = CharField(source="use.asked", help_text="Empty for any, `tag …` for an OCI source.")
+    version = CharField(source="use.version", help_text="The default version of the module that uses it.")
+    constraint = CharField(
+        source="use.asked", help_text="Version constraint. Empty for any, `tag …` for an OCI source."
+    )
     gets = CharField(source="version", help_text="The version that is deprecated or yanked.")
     lifecycle = ChoiceField(choices=Lifecycle.values)
     fails = BooleanField(help_text="No listed version matches.")
@@ -74,7 +79,7 @@ class OutdatedUse(Shape):
 
 _STEPS = [str(number) for number in range(1, graph.MAX_STEPS + 1)]
 _QUERY: dict[str, Any] = {
-    "query": {"steps": "How far away; 1 is direct, and the default."} | CURSOR,
+    "query": {"steps": "Maximum distance. 1, the default, means direct use."} | CURSOR,
     "choices": {"steps": _STEPS},
     "public": True,
 }

@@ -24,7 +24,7 @@ from apps.providers.reading import provider_and_role, provider_for
 
 
 class DescriptionInput(serializers.Serializer[Any]):
-    """`describing` validates the fields, with the same errors on every way in."""
+    # `describing` validates the fields, with the same errors on every way in.
 
     description = CharField(required=False, allow_blank=True)
     source = CharField(required=False, allow_blank=True)  # type: ignore[assignment]  # a field's name here

@@ -51,13 +51,13 @@ class ModuleInput(Shape):
     default = CharField(
         allow_null=True, help_text="JSON, or the expression as written; empty without a default, null if it is hidden."
     )
-    default_hidden = BooleanField(help_text="It has a default, and is sensitive.")
+    default_hidden = BooleanField(help_text="The default is hidden because the input is sensitive.")
     required = BooleanField()  # type: ignore[assignment]  # a field's name
     sensitive = BooleanField()
     ephemeral = BooleanField()
     nullable = BooleanField()
-    const = BooleanField(allow_null=True, help_text=f"Its value must be known before a plan. {_OLDER}")
-    deprecated = CharField(help_text="What to do instead; empty if it is not deprecated.")
+    const = BooleanField(allow_null=True, help_text=f"Whether the value must be known before a plan. {_OLDER}")
+    deprecated = CharField(help_text="What to use instead. Empty if it is not deprecated.")
     validation = ListField(source="validations", child=CharField(), help_text="The message of each rule.")
 
     def default_of(self, variable: Any) -> str | None:
@@ -69,17 +69,17 @@ class ModuleInput(Shape):
 
 class ModuleOutput(Shape):
     name = CharField()
-    type = CharField(allow_null=True, help_text=f"Empty if nothing says it. {_OLDER}")
+    type = CharField(allow_null=True, help_text=f"Empty if it is not stated. {_OLDER}")
     description = CharField()
     sensitive = BooleanField()
     ephemeral = BooleanField()
-    deprecated = CharField(help_text="What to do instead; empty if it is not deprecated.")
+    deprecated = CharField(help_text="What to use instead. Empty if it is not deprecated.")
 
 
 class ModuleResource(Shape):
     name = CharField()
     type = CharField()
-    provider = CharField(help_text="Its local name.")
+    provider = CharField(help_text="The local name.")
 
 
 class ManagedResource(ModuleResource):
@@ -95,7 +95,7 @@ class ModuleDependency(Shape):
     source = CharField()  # type: ignore[assignment]  # a field's name
     version = CharField(help_text="The constraint, or empty.")
     computed = ListField(
-        child=ChoiceField(["source", "version"]), allow_null=True, help_text=f"Which of them are expressions. {_OLDER}"
+        child=ChoiceField(["source", "version"]), allow_null=True, help_text=f"Arguments that are expressions. {_OLDER}"
     )
 
 
@@ -110,7 +110,7 @@ class ProviderDependency(Shape):
 
 
 class ClientRequirement(Shape):
-    client = CharField(help_text="opentofu, or whatever the block names.")
+    client = CharField(help_text="opentofu, or the client that the block names.")
     version = CharField(source="text", help_text="The constraint.")
 
 
@@ -122,7 +122,7 @@ class MovedAddress(Shape):
 class RemovedAddress(Shape):
     from_ = CharField()
     destroy = BooleanField(
-        allow_null=True, help_text="null: not said. Terraform destroys it then, OpenTofu forgets it."
+        allow_null=True, help_text="null: not specified. Terraform then destroys the object; OpenTofu forgets it."
     )
 
 
@@ -136,23 +136,23 @@ class StateMigration(Shape):
 
 
 class PlanError(Shape):
-    """What clients load and can never plan."""
+    """Problems in folders that clients can load but never plan."""
 
     file = CharField()
     line = IntegerField()
-    message = CharField(help_text="What was found.")
-    hint = CharField(help_text="How to fix it.")
+    message = CharField(help_text="The finding.")
+    hint = CharField(help_text="Hint on how to fix it.")
 
 
 class ModuleUnit(Shape):
-    """A folder with configuration."""
+    """A folder with configuration files."""
 
     path = CharField(help_text="Empty for the root.")
     name = CharField()
     readme = CharField(help_text="Markdown.")
     empty = BooleanField()
-    required_version = CharField(help_text="Of OpenTofu and Terraform; empty for any.")
-    compatible_with = ClientRequirement(many=True, help_text="Constraints of single clients.")
+    required_version = CharField(help_text="Constraint for the version of OpenTofu and Terraform. Empty for any.")
+    compatible_with = ClientRequirement(many=True, help_text="Version constraints of individual clients.")
     inputs = ModuleInput(source="variables", many=True)
     outputs = ModuleOutput(many=True)
     dependencies = ModuleDependency(source="calls", many=True)
@@ -164,8 +164,10 @@ class ModuleUnit(Shape):
     removed = RemovedAddress(many=True)
     imports = ImportedAddress(many=True)
     queries = ModuleResource(many=True, help_text="The list blocks of .tfquery files.")
-    migrations = StateMigration(many=True, help_text="Where .tfmigrate files take the state from.")
-    plan_errors = PlanError(many=True, help_text="At most 20. Clients load the folder, but plan fails.")
+    migrations = StateMigration(many=True, help_text="Source of the state in .tfmigrate files.")
+    plan_errors = PlanError(
+        many=True, help_text="At most 20 problems in folders that clients can load but cannot plan."
+    )
 
     def empty_of(self, unit: Any) -> bool:
         return is_empty(unit)
@@ -181,16 +183,16 @@ class ModuleUnit(Shape):
 
 
 class VersionDetails(Shape):
-    id = UUIDField(source="release.public_id", help_text="Of its release.")
+    id = UUIDField(source="release.public_id", help_text="Id of the release.")
     namespace = CharField(source="release.namespace.name")
     version = CharField(source="release.version")
-    digest = DigestField(source="release.digest", help_text="sha256:… of what is served.")
+    digest = DigestField(source="release.digest", help_text="sha256:… of the served file.")
     size = IntegerField(source="release.size", help_text="Bytes.")
     published_at = MomentField(source="release.published_at")
     published_by = PersonField(source="release.created_by.shown_name", help_text="null without a token.")
     lifecycle = VersionLifecycle(source="release")
     quarantined = BooleanField()
-    downloads = IntegerField(help_text="Of this version.")
+    downloads = IntegerField(help_text="Downloads of this version.")
 
     def quarantined_of(self, version: Any) -> bool:
         return version.release.quarantined_at is not None
@@ -203,7 +205,7 @@ class ModuleVersionDetails(VersionDetails):
     source = CharField(  # type: ignore[assignment]  # a field's name
         source="module.source_url", help_text="The address of its repository, or empty."
     )
-    files = IntegerField(source="file_count", help_text="How many files its archive has.")
+    files = IntegerField(source="file_count", help_text="Number of files in the archive.")
     root = ModuleUnit(source="contents.root")
     submodules = ModuleUnit(source="contents.submodules", many=True)
     examples = ModuleUnit(source="contents.examples", many=True)
@@ -244,17 +246,17 @@ class ProviderVersionDetails(VersionDetails):
 class ProviderChange(VersionChange):
     sentences = PROVIDER_RULES
     kind = ChoiceField(["docs", "key", "platform", "protocol"])
-    rule = ChoiceField(list(sentences), help_text="docs/version-guard.md says what each means.")
+    rule = ChoiceField(list(sentences), help_text="See docs/version-guard.md.")
 
 
 class VersionComparison(Shape):
     from_ = CharField(source="before.version", help_text="The earlier version.")
     to = CharField(source="after.version", help_text="The later version.")
-    severity = ChoiceField([str(one) for one in Severity], help_text="The highest of the changes.")
-    step = ChoiceField(["major", "minor", "patch", "pre-release"], allow_null=True, help_text="Null for an older one.")
-    is_said = BooleanField(help_text="False for breaking changes without a major version.")
+    severity = ChoiceField([str(one) for one in Severity], help_text="The severity of the most severe change.")
+    step = ChoiceField(["major", "minor", "patch", "pre-release"], allow_null=True, help_text="null for an older one.")
+    is_said = BooleanField(help_text="false if it contains breaking changes without a major version.")
     changes = VersionChange(many=True)
-    markdown = CharField(help_text="The changes as text for a changelog.")
+    markdown = CharField(help_text="The changes as a changelog entry, in Markdown.")
 
     def step_of(self, comparison: Comparison) -> str | None:
         return comparison.step or None
@@ -279,11 +281,11 @@ class ProviderComparison(VersionComparison, ProviderNames):
 
 
 class HealthPoint(Shape):
-    code = ChoiceField(choices=list(RULES), help_text="docs/module-health.md says what each means.")
+    code = ChoiceField(choices=list(RULES), help_text="See docs/module-health.md.")
     gained = BooleanField()
     rule = CharField(source="sentence")
-    found = CharField(help_text="What is missing; empty if the point was gained.")
-    hint = CharField(help_text="How to gain it.")
+    found = CharField(help_text="What is missing, or empty if the check passed.")
+    hint = CharField(help_text="Hint on how to pass.")
 
 
 class ModuleHealth(ModuleNames):

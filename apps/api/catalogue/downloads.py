@@ -22,13 +22,13 @@ from apps.releases.models import Kind, Lifecycle, Release
 
 class DownloadTotals(Shape):
     ever = IntegerField()
-    week = IntegerField(help_text="Of the last 7 days.")
-    month = IntegerField(help_text="Of the last 30 days.")
-    year = IntegerField(help_text="Of the last 365 days.")
+    week = IntegerField(help_text="Downloads in the last 7 days.")
+    month = IntegerField(help_text="Downloads in the last 30 days.")
+    year = IntegerField(help_text="Downloads in the last 365 days.")
 
 
 class DownloadsOfDay(Shape):
-    day = DateField(help_text="UTC.")
+    day = DateField(help_text="Time in UTC.")
     count = IntegerField()
 
 
@@ -39,13 +39,13 @@ class DownloadsOfVersion(Shape):
 
 
 class DownloadsOfClient(Shape):
-    client = CharField(help_text="Such as OpenTofu 1.12.6, or other.")
+    client = CharField(help_text="For example OpenTofu 1.12.6, or other.")
     count = IntegerField()
 
 
 class DownloadsOfTeam(Shape):
     team = CharField()
-    account = CharField(allow_null=True, help_text="A service account of the team; null for its people.")
+    account = CharField(allow_null=True, help_text="A service account of the team; null for a person.")
     count = IntegerField()
 
     def account_of(self, total: TeamTotal) -> str | None:
@@ -55,18 +55,24 @@ class DownloadsOfTeam(Shape):
 class Downloads(Shape):
     totals = DownloadTotals()
     days = DownloadsOfDay(many=True, help_text="The oldest first.")
-    versions = DownloadsOfVersion(many=True, help_text="Of these days, most fetched first; empty for one version.")
-    clients = DownloadsOfClient(many=True, help_text="Of these days.")
+    versions = DownloadsOfVersion(
+        many=True, help_text="Versions of the period, most downloaded first. Empty for a single version."
+    )
+    clients = DownloadsOfClient(many=True, help_text="Downloads in the period.")
     teams = DownloadsOfTeam(
         many=True,
         allow_null=True,
-        help_text="Downloads in these days by teams that the caller can see; null unless the caller is an owner.",
+        help_text="Downloads in the period, by team, for teams that the caller can see. null unless the caller is "
+        "an owner.",
     )
 
 
 _PERIODS = ("30", "90")
 _ASKED: dict[str, Any] = {
-    "query": {"days": "The length of the period that ends today; 30 by default.", "version": "Only of this version."},
+    "query": {
+        "days": "Length of the period that ends today, in days. The default is 30.",
+        "version": "Only for this version.",
+    },
     "choices": {"days": _PERIODS},
     "public": True,
 }

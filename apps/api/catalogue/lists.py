@@ -27,7 +27,7 @@ class CatalogueRow(Shape):
     lifecycle = ChoiceField(choices=Lifecycle.values)
     published_at = MomentField()
     downloads = IntegerField()
-    verified = BooleanField(source="is_verified", help_text="The origin of that version is.")
+    verified = BooleanField(source="is_verified", help_text="Whether the origin of that version is verified.")
 
     def namespace_of(self, doc: SearchDoc) -> str:
         return doc.namespace.name
@@ -51,7 +51,7 @@ class VersionRow(Shape):
     lifecycle = ChoiceField(source="release.lifecycle", choices=Lifecycle.values)
     reason = CharField(source="release.lifecycle_reason", help_text="Why it is deprecated or yanked; empty otherwise.")
     published_at = MomentField(source="release.published_at")
-    verified = BooleanField(source="is_verified", help_text="Its origin is: …/<version>/origin says what it is.")
+    verified = BooleanField(source="is_verified", help_text="Whether an origin is recorded; see …/<version>/origin.")
 
 
 class CatalogueList(ReadyInNamespace, ListView):
@@ -77,7 +77,7 @@ class CatalogueList(ReadyInNamespace, ListView):
 _QUERY = {
     "q": "Search terms; each must match the start of a name or another indexed word.",
     "namespace": "Only in this namespace.",
-    "sort": "The order; relevance without words is by name.",
+    "sort": "Sort order. Without search words, relevance sorts by name.",
 }
 _CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "limits": ["search"], "public": True}
 

@@ -20,8 +20,8 @@ from apps.releases.models import Lifecycle
 
 class SearchResult(Shape):
     # Of a Hit. A namespace or team has no `doc`.
-    name = CharField(help_text="Of the thing itself, such as an input.")
-    address = CharField(help_text="The module or provider that it is or belongs to, the namespace, or the team.")
+    name = CharField(help_text="Name of the thing itself, such as an input.")
+    address = CharField(help_text="The module or provider to which it belongs, or the namespace or team.")
     path = CharField(help_text="The folder that declares it, or the docs page; empty for the root.")
     description = CharField()
     version = CharField(
@@ -31,7 +31,9 @@ class SearchResult(Shape):
     published_at = MomentField(source="doc.published_at", allow_null=True)
     downloads = IntegerField(source="doc.downloads", allow_null=True)
     verified = BooleanField(
-        source="doc.is_verified", allow_null=True, help_text="The origin of that version is; null where there is none."
+        source="doc.is_verified",
+        allow_null=True,
+        help_text="Whether the origin of that version is verified; null if it has none.",
     )
 
     def name_of(self, hit: Hit) -> str:
@@ -55,11 +57,11 @@ class SearchGroup(Shape):
 
 class SearchAnswer(Shape):
     query = CharField()
-    words = ListField(child=CharField(), help_text="What was searched for.")
-    corrected = DictField(child=CharField(), help_text="The words that replaced misspelled ones.")
+    words = ListField(child=CharField(), help_text="The search words.")
+    corrected = DictField(child=CharField(), help_text="Corrected spellings of misspelled words.")
     complete = BooleanField(
         source="is_complete",
-        help_text="False: the words are too common, and only the best matches were examined.",
+        help_text="false: the words are too common, so only the best matches were examined.",
     )
     groups = SearchGroup(many=True)
 

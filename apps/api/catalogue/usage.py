@@ -35,7 +35,7 @@ class UsageInput(serializers.Serializer[Any]):
         allow_blank=True,
         trim_whitespace=False,
         max_length=settings.JSON_MAX_BYTES,
-        help_text="The text of .terraform.lock.hcl.",
+        help_text="The text of the .terraform.lock.hcl file.",
     )
 
 
@@ -50,7 +50,7 @@ class InstalledVersion(Shape):
 
 
 class ReportedUsage(Shape):
-    versions = InstalledVersion(many=True, help_text="Those of this registry that the token may read.")
+    versions = InstalledVersion(many=True, help_text="Those in this registry that the token can read.")
 
 
 class Usage(ApiView):
@@ -59,7 +59,7 @@ class Usage(ApiView):
         takes=UsageInput,
         answers={200: ReportedUsage},
         scope="read",
-        again="Replaces the former report of the same configuration by this account.",
+        again="Replaces this account's previous report of the same configuration.",
         idempotent=True,
         limits=["publish"],
     )

@@ -80,7 +80,9 @@ def operation(summary: str, **described: Any) -> Callable[[Method], Method]:
 PAGE_SIZE = 100
 # Clients wait for longer, and proxies.
 SLOT_SECONDS = 30.0
-CURSOR = {"cursor": "From `next` of the page before."}
+# Of what can break somebody. It answers `shapes.Consequences`.
+DRY_RUN = {"dry_run": "1: return who would be affected, and change nothing. The body is ignored."}
+CURSOR = {"cursor": "The value from `next` of the previous page."}
 _LAST_OFFSET = 10_000_000
 
 
@@ -112,7 +114,7 @@ def _refuse_unknown(request: Request, known: Collection[str]) -> None:
     for name in request.query_params:
         if name not in known:
             nearest = next(iter(get_close_matches(name, known, 1)), "")
-            listed = f"Parameters are: {', '.join(known)}." if known else "This call has none."
+            listed = f"Parameters are: {', '.join(known)}." if known else "This call takes none."
             hint = f"Did you mean {nearest}?" if nearest else listed
             raise Invalid(f"There is no query parameter {name[:40]!a}.", hint=hint)
 

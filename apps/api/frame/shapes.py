@@ -131,20 +131,22 @@ class Connection(Shape):
     # What works in a namespace without a person, of `accounts.access.connections`.
     namespace = CharField(source="row.namespace.name")
     kind = CharField(help_text="trusted-publisher, git-repository or webhook.")
-    id = IntegerField(source="number", help_text="Of the list of its kind.")
+    id = IntegerField(source="number", help_text="URL of the list of this kind.")
     name = CharField()
     answers = ListField(
-        child=CharField(), source="names", help_text="Who answers for it: who created, confirmed or changed it."
+        child=CharField(),
+        source="names",
+        help_text="Owner responsible for it: the one who created, confirmed or last changed it.",
     )
-    left_behind = BooleanField(source="is_left_behind", help_text="One of them does not own the namespace.")
+    left_behind = BooleanField(source="is_left_behind", help_text="One of the two does not own the namespace.")
     created_at = MomentField(source="row.created_at")
     confirmed_at = MomentField(source="row.confirmed_at", allow_null=True)
-    suspended_at = MomentField(source="row.suspended_at", allow_null=True, help_text="Since then it does nothing.")
+    suspended_at = MomentField(source="row.suspended_at", allow_null=True, help_text="Time when it was suspended.")
     suspended_reason = CharField(source="row.suspended_reason")
 
 
 class LeftBehind(Shape):
-    left_behind = Connection(many=True, help_text="It still works: confirm or remove each.")
+    left_behind = Connection(many=True, help_text="Connections that still work: confirm or remove each.")
 
 
 class ModuleNames(Shape):
@@ -178,7 +180,7 @@ class Reason(Shape):
 class Error(Shape):
     code = CharField(help_text="For programs; never changes.")
     message = CharField()
-    hint = CharField(help_text="How to fix it, or empty.")
+    hint = CharField(help_text="Hint on how to fix it, or empty.")
     reasons = Reason(many=True)
 
 
@@ -191,8 +193,8 @@ class VersionChange(Shape):
     name = CharField()
     severity = ChoiceField([str(one) for one in Severity])
     rule: Any = CharField()
-    before = CharField(help_text="Empty where there was nothing.")
-    after = CharField(help_text="Empty where there is nothing.")
+    before = CharField(help_text="Empty if there was none.")
+    after = CharField(help_text="Empty if there is none.")
     unit = CharField(help_text="The submodule's folder; empty for the module itself.")
     sentence = CharField(help_text="The rule in words.")
     sentences: ClassVar[Mapping[str, str]]
@@ -204,7 +206,7 @@ class VersionChange(Shape):
 class ModuleChange(VersionChange):
     sentences = MODULE_RULES
     kind = ChoiceField(["action", "call", "client", "input", "output", "provider", "resource", "submodule"])
-    rule = ChoiceField(list(sentences), help_text="docs/version-guard.md says what each means.")
+    rule = ChoiceField(list(sentences), help_text="See docs/version-guard.md.")
 
 
 class Step(Shape):
@@ -226,7 +228,7 @@ class VersionLifecycle(Shape):
 
 
 class Approval(Shape):
-    digest = DigestField(help_text="What is approved.")
+    digest = DigestField(help_text="Digest of the approved release.")
     asked_at = MomentField()
     until = MomentField(help_text="When the release is rejected unless someone decides.")
     decision = ChoiceField(choices=Decision.values)
@@ -238,18 +240,18 @@ class Release(Shape):
     id = UUIDField(source="public_id")
     kind = ChoiceField(choices=Kind.values)
     namespace = CharField(source="namespace.name")
-    name = CharField(help_text="vpc/aws of a module, the type of a provider.")
+    name = CharField(help_text="name/system of a module, such as vpc/aws, or the type of a provider.")
     version = CharField()
     state = ChoiceField(choices=State.values)
     steps = Step(many=True)
     reasons = Reason(many=True, help_text="Why it was rejected.")
-    questions = Reason(many=True, help_text="What a held release waits for.")
+    questions = Reason(many=True, help_text="What the held release needs.")
     held_until = MomentField(allow_null=True)
-    approval = Approval(allow_null=True, help_text="Null if it needs none.")
+    approval = Approval(allow_null=True, help_text="null if it requires none.")
     folder = CharField(
         help_text="The folder of the upload that is the module, or several, one per line; empty for its root."
     )
-    breaking_reason = CharField(help_text="Why it contains breaking changes without a major version, or empty.")
+    breaking_reason = CharField(help_text="Reason for breaking changes without a major version, or empty.")
     notes = DictField(
         child=JSONField(),
         help_text="Changes to the upload; `guard`: its breaking changes, and the earlier version it was compared with.",
@@ -263,7 +265,9 @@ class Release(Shape):
     created_at = MomentField(allow_null=True)
     checking_at = MomentField(allow_null=True)
     published_at = MomentField(allow_null=True)
-    visible_at = MomentField(allow_null=True, help_text="In its cool-down: when clients will see it; else null.")
+    visible_at = MomentField(
+        allow_null=True, help_text="When the cool-down ends and clients see it. null if there is none."
+    )
     lifecycle = VersionLifecycle(source="row")
     quarantined = BooleanField()
 
@@ -277,12 +281,16 @@ class Release(Shape):
 class Hit(Shape):
     # Of a hit of `releases.lifecycle.impact`.
     kind = ChoiceField(choices=[str(one) for one in Hitting])
-    name = CharField(help_text="The repository of a configuration, an address, a version or a user name.")
+    name = CharField(
+        help_text="Depends on the kind: the repository of a configuration, an address, a version or a user name."
+    )
     effect = ChoiceField(choices=[str(one) for one in Effect])
-    where = CharField(help_text="The folder of a configuration, the version of a module that calls it; else empty.")
-    asks = CharField(help_text="Its range; empty where Larder does not know it.")
-    gets = CharField(help_text="The version that it moves to; empty for none.")
-    by = CharField(help_text="Who reported a configuration; the teams of an account.")
+    where = CharField(
+        help_text="The folder of a configuration, or the version of the module that calls it; otherwise empty."
+    )
+    asks = CharField(help_text="The version range, or empty if Larder does not know it.")
+    gets = CharField(help_text="The version that it moves to, or empty if there is none.")
+    by = CharField(help_text="The account that reported a configuration, or the teams of an account.")
     note = CharField()
     count = IntegerField(help_text="Downloads in 30 days.")
     last_seen_at = MomentField(source="at", allow_null=True)
@@ -290,14 +298,14 @@ class Hit(Shape):
 
 class Consequences(Shape):
     # Of an act that takes something from its users, before it is done.
-    fails = IntegerField(help_text="How many of what is hit find no other version.")
-    may_fail = IntegerField(help_text="How many fail if they pin the version exactly.")
-    moves = IntegerField(help_text="How many get another version.")
-    keeps = IntegerField(help_text="How many keep working.")
+    fails = IntegerField(help_text="Number of affected users for whom no other version matches.")
+    may_fail = IntegerField(help_text="Number that fail if they pin the version exactly.")
+    moves = IntegerField(help_text="Number that move to another version.")
+    keeps = IntegerField(help_text="Number that keep working.")
     downloads = IntegerField(help_text="Downloads in 30 days; 0 for readers.")
-    people = IntegerField(help_text="The accounts behind them, whom `notify` is about.")
-    complete = BooleanField(source="is_complete", help_text="false: only the first modules and providers are counted.")
-    hits = Hit(many=True, help_text="Only owners read which configurations. The first 50 of each kind and effect.")
+    people = IntegerField(help_text="Accounts that `notify` would mail.")
+    complete = BooleanField(source="is_complete", help_text="false: only the first modules and providers were counted.")
+    hits = Hit(many=True, help_text="The first 50 of each kind and effect. Only owners see which configurations.")
 
     def people_of(self, found: Weighed) -> int:
         return len(found.people)

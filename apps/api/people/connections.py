@@ -20,7 +20,7 @@ class ConnectionList(ListView):
     get = listed(
         "List the connections of a namespace",
         page("ConnectionPage", connections=Connection(many=True)),
-        query={"suspended": "true: only those that wait for a confirmation."},
+        query={"suspended": "true: only those that need a confirmation."},
         scope="manage",
     )
 
@@ -35,9 +35,9 @@ def answer_left(view: ApiView, left: Collection[Connected]) -> Response:
 
 
 class Secret(Shape):
-    kind = CharField(source="noun", help_text="signing key, or token.")
+    kind = CharField(source="noun", help_text="signing key or token.")
     name = CharField()
-    person = CharField(source="person.shown_name", help_text="Who may know it, and does not own the namespace.")
+    person = CharField(source="person.shown_name", help_text="Former owners who may know it.")
 
 
 class SecretList(ListView):

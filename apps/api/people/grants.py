@@ -25,7 +25,7 @@ class GrantInput(serializers.Serializer[Any]):
 
 
 class TransferInput(serializers.Serializer[Any]):
-    """One of each pair. `from_…` names the owner who gives it up; default: the caller's own grant, if any."""
+    """Name one of each pair. `from_…` is the owner who gives up the role; default: the caller, if they have it."""
 
     to_user = serializers.CharField(required=False, max_length=150)
     to_team = serializers.CharField(required=False, max_length=63)
@@ -35,7 +35,7 @@ class TransferInput(serializers.Serializer[Any]):
 
 
 class Grant(Shape):
-    user = CharField(source="user.username", required=False, help_text="Or `team`.")
+    user = CharField(source="user.username", required=False, help_text="The name of a user; use `team` for a team.")
     team = CharField(source="team.name", required=False)
     role = RoleField()
     since = OffsetField(source="given_at")
@@ -43,13 +43,14 @@ class Grant(Shape):
 
 class ChangedGrant(Grant):
     left_behind = Connection(
-        many=True, help_text="What an owner, or a team of owners, leaves behind with this change. It still works."
+        many=True,
+        help_text="Connections that an owner, or a team of owners, leaves behind with this change. They still work.",
     )
 
 
 class Transferred(Shape):
     grants = Grant(many=True)
-    suspended = Connection(many=True, help_text="What does nothing until an owner confirms it.")
+    suspended = Connection(many=True, help_text="Connections that do nothing until an owner confirms them.")
 
 
 class GrantList(ListView):
@@ -72,7 +73,7 @@ class GrantDetail(ApiView):
         grant = namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer)
         return self.answer(With(grant, left_behind=left))
 
-    @operation("Withdraw a role", answers={200: LeftBehind, 204: None}, again="204.")
+    @operation("Remove a role", answers={200: LeftBehind, 204: None}, again="204.")
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
         """200 if an owner, or a team of owners, leaves connections behind, else 204."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
@@ -90,7 +91,7 @@ class Transfer(ApiView):
         "Transfer a namespace",
         takes=TransferInput,
         answers={200: Transferred},
-        again="403 to an owner who gave it up, 409 if `from_…` did.",
+        again="403 if the caller gave up the role, 409 if the owner named in `from_…` did.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002
         """Transfer; connections of people who are no owners afterwards are suspended until the new owner confirms

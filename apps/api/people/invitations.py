@@ -24,8 +24,8 @@ from apps.notify.mail import invited, letters
 
 
 class InvitationInput(serializers.Serializer[Any]):
-    note = serializers.CharField(max_length=120, help_text="Who it is for; not shown to them.")
-    namespace = serializers.CharField(required=False, help_text="Left out by operators: an account without a role.")
+    note = serializers.CharField(max_length=120, help_text="A note on who it is for. Not shown to them.")
+    namespace = serializers.CharField(required=False, help_text="Operators can omit it: the account then has no role.")
     role = serializers.ChoiceField(required=False, choices=list(ROLES))
     email = serializers.EmailField(required=False, help_text="Larder also mails the link there.")
 
@@ -52,7 +52,7 @@ class Invitation(Shape):
 
 
 class NewInvitation(Invitation):
-    link = CharField(help_text="For the person; only in this response.")
+    link = CharField(help_text="For the invited person. Returned only in this response.")
 
 
 class InvitationList(ListView):

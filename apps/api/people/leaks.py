@@ -27,12 +27,12 @@ class LeaksInput(serializers.Serializer[Any]):
 
 
 class Leak(Shape):
-    sha256 = CharField(help_text="Of the reported text.")
-    is_token = BooleanField(help_text="It was a token and is now revoked.")
+    sha256 = CharField(help_text="SHA-256 of the reported text.")
+    is_token = BooleanField(help_text="The text was a token, and it is now revoked.")
 
 
 class Leaks(Shape):
-    tokens = Leak(many=True, help_text="In the order of the report.")
+    tokens = Leak(many=True, help_text="Results, in the order of the report.")
 
 
 class LeakedTokens(ApiView):

@@ -12,18 +12,19 @@ from rest_framework.serializers import BooleanField, CharField
 from apps.accounts.access import gate
 from apps.accounts.models import Team, User
 from apps.accounts.people import service_accounts
-from apps.api.frame.base import DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import LeftBehind, MomentField, Shape, page
+from apps.api.frame.base import DRY_RUN, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, LeftBehind, MomentField, Shape, page
 from apps.api.people.connections import answer_left
 from apps.lib.errors import NotFound
+from apps.releases.lifecycle.token_impact import of_account
 
 
 class ServiceAccount(Shape):
     # Of a row of `service_accounts.accounts_of`, with its team.
     name = CharField()
-    user = CharField(source="username", help_text="As others see it: team.name[bot].")
+    user = CharField(source="username", help_text="The name that others see: team.name[bot].")
     team = CharField(source="service_of.name")
-    may_manage = BooleanField(help_text="Its team's manager allowed tokens of scope manage.")
+    may_manage = BooleanField(help_text="Whether a manager of the team allowed tokens of scope manage.")
     warning = CharField(help_text="For people: a warning about this account, or empty.")
     created_at = MomentField(source="date_joined")
 
@@ -56,11 +57,19 @@ class AccountDetail(DetailView):
             service_accounts.create(team=row, name=account, actor=self.viewer)
         return self.answer(_account(row, account), HTTPStatus.CREATED)
 
-    @operation("Delete a service account", answers={200: LeftBehind, 204: None}, again="404.")
+    @operation(
+        "Delete a service account",
+        answers={200: (LeftBehind, Consequences), 204: None},
+        query=DRY_RUN,
+        again="404.",
+    )
     def delete(self, request: Request, team: str, account: str) -> Response:  # noqa: ARG002
         """Its tokens end at once; what it published stays. 200 if it leaves webhooks behind, else 204."""
         row = gate.team_for(self.viewer, team, manage=True)
-        left = service_accounts.delete(account=_account(row, account), actor=self.viewer)
+        user = _account(row, account)
+        if self.is_dry_run():
+            return self.answer(of_account(user), shape=Consequences)
+        left = service_accounts.delete(account=user, actor=self.viewer)
         return answer_left(self, left)
 
 

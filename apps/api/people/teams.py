@@ -44,7 +44,7 @@ class Team(Shape):
     name = CharField()
     description = CharField()
     members = Member(many=True)
-    namespaces = TeamRole(many=True, help_text="The ones the caller can see.")
+    namespaces = TeamRole(many=True, help_text="Those that the caller can see.")
 
 
 class TeamListRow(Shape):
@@ -52,8 +52,8 @@ class TeamListRow(Shape):
     name = CharField()
     description = CharField()
     people = IntegerField(help_text="Active members, without service accounts.")
-    member = BooleanField(source="is_mine", help_text="The caller is in it.")
-    manager = BooleanField(source="is_managed", help_text="The caller manages it.")
+    member = BooleanField(source="is_mine", help_text="Whether the caller is a member.")
+    manager = BooleanField(source="is_managed", help_text="Whether the caller is a manager.")
 
 
 class TeamList(ListView):
@@ -62,7 +62,7 @@ class TeamList(ListView):
     get = listed(
         "List the teams that the caller can see",
         page("TeamPage", teams=TeamListRow(many=True)),
-        query={"q": "A word of the name."},
+        query={"q": "A word in the name."},
     )
 
     def rows(self) -> QuerySet[TeamRow]:

@@ -25,9 +25,10 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Scope, User
 from apps.accounts.people import accounts, service_accounts
-from apps.api.frame.base import ApiView, DetailView, ListView, Operation, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, Operation, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.lib.errors import Invalid
+from apps.releases.lifecycle.token_impact import of_account, of_tokens
 
 
 class RotateInput(serializers.Serializer[Any]):
@@ -40,17 +41,21 @@ class RotateInput(serializers.Serializer[Any]):
 
 
 class TokenInput(RotateInput):
-    """`tokens.issue` validates the rest, with the same errors on every way in."""
+    # `tokens.issue` validates the rest, with the same errors on every way in.
 
     label = serializers.CharField()  # type: ignore[assignment]  # a field's name
-    scope = serializers.ChoiceField(choices=Scope.values, help_text="403 for manage: a person creates it in a browser.")
+    scope = serializers.ChoiceField(
+        choices=Scope.values, help_text="Manage is refused with 403: a person must create such a token in a browser."
+    )
     namespaces = serializers.ListField(
         child=serializers.CharField(),
         required=False,
         allow_empty=False,
-        help_text="Only these; all namespaces of the account if omitted.",
+        help_text="Limits the token to these namespaces. The default is all namespaces of the account.",
     )
-    only_name = serializers.CharField(required=False, allow_blank=True, help_text="Publish only this, such as vpc/aws.")
+    only_name = serializers.CharField(
+        required=False, allow_blank=True, help_text="Limits publishing to this name, such as vpc/aws."
+    )
 
 
 class Token(Shape):
@@ -60,13 +65,13 @@ class Token(Shape):
     start = CharField(help_text="Its first characters, to recognise it.")
     scope = ChoiceField(choices=Scope.values)
     namespaces = ListField(child=CharField(), allow_null=True, help_text="null: all namespaces of the person.")
-    only_name = CharField(help_text="Publishes only this, such as vpc/aws; empty for everything.")
+    only_name = CharField(help_text="Limits publishing to this name, such as vpc/aws. Empty for everything.")
     usable = BooleanField(source="is_usable", help_text="Not expired, revoked or suspended.")
     created_at = MomentField()
     expires_at = MomentField()
     revoked_at = MomentField(allow_null=True)
-    suspended_at = MomentField(allow_null=True, help_text="Since an older database was restored.")
-    leaked_at = MomentField(allow_null=True, help_text="Since someone reported where they found it.")
+    suspended_at = MomentField(allow_null=True, help_text="Time since an older database was restored.")
+    leaked_at = MomentField(allow_null=True, help_text="Time when someone reported where they found the token.")
     leaked_url = CharField()
     last_used_at = MomentField(allow_null=True)
     last_used_by = CharField(help_text="The client, or empty.")
@@ -104,7 +109,7 @@ class KeptCreation(Creation):
 
 
 class TokenDetail(Token):
-    created = Creation(many=True, help_text="What it created and is still active.")
+    created = Creation(many=True, help_text="Things it created that are still active.")
 
 
 class RevokedToken(Shape):
@@ -183,23 +188,28 @@ class TokenView(OwnersView, DetailView):
 
     @operation(
         "Revoke {whose}",
-        answers={200: RevokedToken, 204: None},
-        query={"end": "`created`: also end everything the token created, within the caller's rights."},
+        answers={200: (RevokedToken, Consequences), 204: None},
+        query={
+            "end": "`created`: also revoke or delete everything that the token created, as far as the caller may.",
+            **DRY_RUN,
+        },
         choices={"end": ["created"]},
-        again="The same.",
+        again="The same response.",
     )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        """200 with `end`, which of anyone's needs the rights of operators; 204 without it."""
+        """200 with `end`, which of anyone's needs the rights of operators, and with `dry_run`; otherwise 204."""
         token = self.token(revokes=True)
         asked = self.text("end")
         if asked not in ("", "created"):
             raise Invalid(f"end is {asked!a}, expected created.", hint="Leave it out to revoke only the token.")
+        if self.is_dry_run():
+            return self.answer(of_tokens([token], ends_creations=bool(asked)), shape=Consequences)
         if not asked:
             tokens.revoke(token=token, actor=self.viewer)
             return self.answer(status=HTTPStatus.NO_CONTENT)
         found = creations.revoke_with_creations(token=token, actor=self.viewer)
         kept = [With(one, reason=str(why), hint=why.hint) for one, why in found.kept]
-        return self.answer({"ended": found.ended, "kept": kept})
+        return self.answer({"ended": found.ended, "kept": kept}, shape=RevokedToken)
 
 
 class ServiceTokens(TokenList):
@@ -229,7 +239,7 @@ class ServiceTokenRotate(OwnersView):
         "Create the next token of a service account",
         takes=RotateInput,
         answers={201: NewToken},
-        again="409: two are valid.",
+        again="409, because two are valid already.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the label and limits of this one, which stays valid until it ends. 403 for the scope manage."""
@@ -238,9 +248,17 @@ class ServiceTokenRotate(OwnersView):
 
 
 class UserTokens(TokenList):
-    @operation("Revoke all tokens of an account (staff)", answers={204: None}, again="204.")
+    @operation(
+        "Revoke all tokens of an account (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="204.",
+    )
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
-        tokens.revoke_all(user=self.owner_of(self, revokes=True), actor=self.viewer)
+        user = self.owner_of(self, revokes=True)
+        if self.is_dry_run():
+            return self.answer(of_account(user))
+        tokens.revoke_all(user=user, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

@@ -40,49 +40,51 @@ class TextOrNumber(serializers.JSONField):
 
 
 class PublisherInput(serializers.Serializer[Any]):
-    """The fields of `kind`; docs/trusted-publishing.md has a table."""
+    """The fields depend on `kind`; see the table in docs/trusted-publishing.md."""
 
     kind = serializers.ChoiceField(choices=list(VENDORS))
     only_name = serializers.CharField(
-        required=False, allow_blank=True, help_text="Publishes only this, such as vpc/aws; everything if omitted."
+        required=False,
+        allow_blank=True,
+        help_text="Limits publishing to this name, such as vpc/aws. The default is everything.",
     )
     issuer = serializers.CharField(
-        required=False, allow_blank=True, max_length=200, help_text="The vendor's own if omitted."
+        required=False, allow_blank=True, max_length=200, help_text="The default is the vendor's own."
     )
     claims = serializers.DictField(
-        child=serializers.JSONField(), required=False, help_text="Of oidc: claims with their exact values."
+        child=serializers.JSONField(), required=False, help_text="For oidc: claims with their exact values."
     )
 
     def get_fields(self) -> dict[str, Any]:
         fields = super().get_fields()
         for name, kinds in _NAMED.items():
-            fields[name] = TextOrNumber(required=False, help_text=f"Of {', '.join(kinds)}.")
+            fields[name] = TextOrNumber(required=False, help_text=f"Only for {', '.join(kinds)}.")
         return fields
 
 
 class Preview(Shape):
     kind = ChoiceField(choices=list(VENDORS))
     issuer = CharField()
-    only_name = CharField(help_text="Publishes only this; empty for everything in the namespace.")
-    fields_ = DictField(child=JSONField(), help_text="What the rule names.")
+    only_name = CharField(help_text="Limits publishing to this name. Empty for everything in the namespace.")
+    fields_ = DictField(child=JSONField(), help_text="What the rule matches.")
     claims = DictField(
         child=JSONField(),
-        help_text="The claims that pass, each with its value. A value that ends in … is the beginning of one.",
+        help_text="The accepted claims and their values. A value that ends in … is truncated.",
     )
-    refused = ListField(child=CharField(), help_text="What is refused whatever the rule names.")
-    warnings = ListField(child=CharField(), help_text="What is weak about the rule.")
+    refused = ListField(child=CharField(), help_text="What is always refused.")
+    warnings = ListField(child=CharField(), help_text="Weaknesses of the rule.")
 
 
 class Publisher(Preview):
     id = IntegerField(source="pk")
-    publishes_as = CharField(source="user.username", help_text="Whom its releases and audit rows name.")
-    pinned = DictField(child=JSONField(), help_text="Immutable ids that the first exchange added.")
+    publishes_as = CharField(source="user.username", help_text="Account named in its releases and audit events.")
+    pinned = DictField(child=JSONField(), help_text="Immutable ids, recorded by the first exchange.")
     pinned_at = MomentField(allow_null=True)
     by = CharField(source="created_by.shown_name", allow_null=True)
     created_at = MomentField()
-    expires_at = MomentField(allow_null=True, help_text="Unless it is used before.")
+    expires_at = MomentField(allow_null=True, help_text="Expires at this time if it is not used before.")
     last_used_at = MomentField(allow_null=True)
-    suspended_at = MomentField(allow_null=True, help_text="It does nothing until an owner confirms it.")
+    suspended_at = MomentField(allow_null=True, help_text="Suspended: it does nothing until an owner confirms it.")
     suspended_reason = CharField()
 
     def claims_of(self, rule: TrustedPublisher) -> dict[str, Any]:
@@ -113,15 +115,15 @@ class ExchangeInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=200,
-        help_text="What to publish, such as acme/vpc/aws, where several trusted publishers fit.",
+        help_text="What to publish, such as acme/vpc/aws, if several trusted publishers match.",
     )
 
 
 class RunToken(Shape):
-    token = CharField(help_text="The API token; only in this answer.")
+    token = CharField(help_text="The API token. Returned only in this response.")
     expires_at = MomentField()
     namespace = CharField()
-    only_name = CharField(help_text="Publishes only this; empty for everything in the namespace.")
+    only_name = CharField(help_text="Limits publishing to this name. Empty for everything in the namespace.")
     publisher = IntegerField(help_text="The id of the trusted publisher.")
 
 
@@ -145,7 +147,7 @@ class PublisherList(OwnersView, ListView):
         "Add a trusted publisher",
         takes=PublisherInput,
         answers={201: Publisher},
-        again="409: there are no two equal ones.",
+        again="409, because an equal one exists.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """`claims` are those that would pass. An immutable id that is left out is pinned at the first exchange."""
@@ -156,7 +158,11 @@ class PublisherList(OwnersView, ListView):
 
 class PublisherPreview(OwnersView):
     @operation(
-        "Preview a trusted publisher", takes=PublisherInput, answers={200: Preview}, again="The same.", idempotent=True
+        "Preview a trusted publisher",
+        takes=PublisherInput,
+        answers={200: Preview},
+        again="The same response.",
+        idempotent=True,
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """The claims that would pass. Nothing is saved."""
@@ -210,8 +216,8 @@ class Exchange(ApiView):
         takes=ExchangeInput,
         answers={200: RunToken},
         errors={
-            403: "The id token was refused; the message names the claim.",
-            409: "Several trusted publishers fit: send `address`.",
+            403: "The id token was refused. The message names the claim.",
+            409: "Several trusted publishers match: send `address`.",
             503: "The keys of the issuer cannot be read.",
         },
         limits=["tokens"],

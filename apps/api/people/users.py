@@ -37,8 +37,8 @@ class UserRow(Shape):
     superuser = BooleanField(source="is_superuser")
     roles = ListField(child=CharField(), help_text="Operator or Auditor.")
     machine = BooleanField(source="is_service", help_text="A service account.")
-    team = CharField(source="service_of.name", allow_null=True, help_text="Of a service account.")
-    may_manage = BooleanField(help_text="A service account that may have tokens of scope manage.")
+    team = CharField(source="service_of.name", allow_null=True, help_text="Service account that created it.")
+    may_manage = BooleanField(help_text="Allows the service account tokens of scope manage.")
     warning = CharField(help_text="For people: a warning about this service account, or empty.")
     erased = BooleanField(source="is_erased")
     joined_at = MomentField(source="date_joined")
@@ -66,10 +66,10 @@ class UserList(ListView):
         "List accounts (staff)",
         page("UserPage", users=UserRow(many=True)),
         query={
-            "q": "The beginning of a user name.",
+            "q": "The start of a user name.",
             "active": "Active or deactivated accounts.",
-            "staff": "Operators and auditors, or others.",
-            "machine": "Service accounts, or people.",
+            "staff": "true: operators and auditors. false: everyone else.",
+            "machine": "true: service accounts. false: people.",
         },
         choices=dict.fromkeys(_FLAGS, ("true", "false")),
         scope="manage",

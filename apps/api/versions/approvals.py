@@ -18,43 +18,39 @@ from apps.releases.models import Release, ReleaseQuerySet
 from apps.releases.origin.models import Approval
 from apps.releases.publishing import approving, deciding
 
-_UNUSUAL = "How it differs from the releases before it, in sentences."
+_UNUSUAL = "Differences from earlier releases, as sentences."
 
 
 class AwaitingRow(ReleaseRow):
     by = CharField(
         source="created_by.shown_name", allow_null=True, help_text="Who started it; null if the person was erased."
     )
-    digest = DigestField(source="approval.digest", help_text="To approve or decline it, send this.")
+    digest = DigestField(source="approval.digest", help_text="Send this digest to approve or decline the release.")
     asked_at = MomentField(source="approval.asked_at")
     until = MomentField(source="approval.until")
     unusual = ListField(child=CharField(), source="approval.unusual", help_text=_UNUSUAL)
 
 
 class ApprovalDetails(shapes.Approval):
-    needs_two = BooleanField(help_text="Two people have to approve it.")
-    first_by = CharField(
-        source="first_by.shown_name", allow_null=True, help_text="Of two people, who has approved it first."
-    )
+    needs_two = BooleanField(help_text="Whether two people must approve it.")
+    first_by = CharField(source="first_by.shown_name", allow_null=True, help_text="First of two approvers.")
     decided_by = CharField(source="decided_by.shown_name", allow_null=True)
-    has_second_factor = BooleanField(help_text="Asked for at the decision.")
+    has_second_factor = BooleanField(help_text="Whether the decision requires it.")
     reason = CharField(help_text="Why it was declined, or empty.")
     unusual = ListField(child=CharField(), help_text=_UNUSUAL)
     comparison = DictField(
         child=JSONField(),
-        help_text="The version before it (`against`, empty for the first one) and what differs from that.",
+        help_text="The previous version (`against`, empty for the first one) and the differences from it.",
     )
-    refusal = CharField(
-        allow_null=True, help_text="Why the caller cannot decide, whatever their role, and whom to ask; or null."
-    )
+    refusal = CharField(allow_null=True, help_text="Why the caller cannot decide, and whom to ask. null if they can.")
 
 
 class DecisionInput(serializers.Serializer[Any]):
-    digest = serializers.CharField(max_length=80, help_text="sha256:… of the release that you looked at.")
+    digest = serializers.CharField(max_length=80, help_text="sha256:… of the release that you reviewed.")
 
 
 class DeclineInput(DecisionInput):
-    reason = serializers.CharField(max_length=approving.LONGEST_REASON, help_text="For its author.")
+    reason = serializers.CharField(max_length=approving.LONGEST_REASON, help_text="Shown to the author.")
 
 
 class ApprovalList(ListView):
@@ -67,7 +63,7 @@ class ApprovalList(ListView):
 
 
 class ApprovalDetail(ReleaseView):
-    get = shown("Show what an approver of a release looks at", ApprovalDetails, scope="publish")
+    get = shown("Show what an approver of a release reviews", ApprovalDetails, scope="publish")
 
     def row(self, public_id: str) -> With:
         release = self.release(public_id)

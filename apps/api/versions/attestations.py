@@ -30,13 +30,16 @@ class Attestation(Shape):
     size = IntegerField()
     form = ChoiceField(choices=Form.values)
     media_type = CharField()
-    predicate_type = CharField(help_text="What kind of statement it says it is; empty for a signature.")
-    subjects = ListField(child=DigestField(), help_text="The digests of this version that it names.")
+    predicate_type = CharField(help_text="Predicate type of the statement, or empty for a signature.")
+    subjects = ListField(child=DigestField(), help_text="Digests of this version that the attestation names.")
     signer = CharField(
-        source="signed_by", help_text="The signer that it names: an identity or a key. Larder does not verify it."
+        source="signed_by",
+        help_text="Signer named in the attestation: an identity or a key. Larder does not verify it.",
     )
     manifest = CharField(source="manifest_digest", help_text="The digest of its manifest in the OCI repository.")
-    pushed = BooleanField(source="is_pushed", help_text="It came over OCI, as from `oras attach`.")
+    pushed = BooleanField(
+        source="is_pushed", help_text="Whether it was pushed over OCI, for example with `oras attach`."
+    )
     added_at = MomentField()
     added_by = PersonField(source="added_by.username")
 
@@ -118,7 +121,7 @@ class AttestationBytes(_OfVersion):
     @operation(
         "Remove an attestation",
         answers={204: None},
-        query={"reason": "Why, in one or two sentences; the audit keeps it."},
+        query={"reason": "The reason, in one or two sentences. Recorded in the audit log."},
         again="404.",
     )
     def delete(self, request: Request, attestation: str, version: str, **names: str) -> Response:

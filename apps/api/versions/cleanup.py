@@ -28,26 +28,30 @@ class RuleInput(serializers.Serializer[Any]):
 
 
 class PlanInput(serializers.Serializer[Any]):
-    plan = serializers.CharField(max_length=64, help_text="From the dry run.")
+    plan = serializers.CharField(max_length=64, help_text="The value from the dry run.")
 
 
 class CleanupRule(Shape):
     enabled = BooleanField(help_text="Runs automatically, once an hour.")
     action = ChoiceField(choices=CleanupAction.values)
-    prerelease_days = IntegerField(allow_null=True, help_text="Chooses pre-releases older than this; null for none.")
-    stable_days = IntegerField(allow_null=True, help_text="Chooses other versions older than this; null for none.")
-    keep_newest = IntegerField(help_text="The number of newest versions of each module and provider that always stay.")
-    fetched_days = IntegerField(help_text="A version downloaded within this many days stays.")
+    prerelease_days = IntegerField(
+        allow_null=True, help_text="Selects pre-releases older than this many days; null for none."
+    )
+    stable_days = IntegerField(allow_null=True, help_text="Selects releases older than this many days; null for none.")
+    keep_newest = IntegerField(help_text="Number of newest versions of each module and provider to keep.")
+    fetched_days = IntegerField(help_text="Keep versions that were downloaded within this many days.")
     changed_at = OffsetField(allow_null=True, help_text="null: no rule is set.")
     acts_from = OffsetField(allow_null=True, help_text="When it first runs automatically; null while it is off.")
     applied_at = OffsetField(allow_null=True)
     changed_by = CharField(source="changed_by.username", allow_null=True)
-    applied_count = IntegerField(help_text="The number of versions that its last run changed.")
+    applied_count = IntegerField(help_text="Number of versions that the last run changed.")
 
 
 class CleanupVerdict(Shape):
     kind = ChoiceField(source="row.kind", choices=Kind.values)
-    name = CharField(source="row.name", help_text="vpc/aws of a module, the type of a provider.")
+    name = CharField(
+        source="row.name", help_text="name/system of a module, such as vpc/aws, or the type of a provider."
+    )
     version = CharField(source="row.version")
     published_at = OffsetField(source="row.published_at")
     goes = BooleanField()
@@ -64,8 +68,8 @@ class CleanupPlan(Shape):
 
 
 class CleanupOutcome(Shape):
-    done = ListField(child=CharField(), help_text="Addresses with versions.")
-    left = IntegerField(help_text="Versions still to change: read the plan again, and apply it.")
+    done = ListField(child=CharField(), help_text="Addresses that have versions.")
+    left = IntegerField(help_text="Number of versions still to change. Read the plan again and apply it.")
 
 
 class RuleView(DetailView):
@@ -103,7 +107,7 @@ class ApplyView(ApiView):
         "Apply the cleanup rule now",
         takes=PlanInput,
         answers={200: CleanupOutcome},
-        errors={409: "The rule now selects other versions, or no rule is set."},
+        errors={409: "The rule now selects different versions, or no rule is set."},
         again="409 if it has changed versions.",
     )
     def post(self, request: Request, namespace: str) -> Response:  # noqa: ARG002

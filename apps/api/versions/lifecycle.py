@@ -11,9 +11,8 @@ from rest_framework.response import Response
 
 from apps.accounts.access import gate
 from apps.accounts.access.people_only import is_machine
-from apps.accounts.models import Role
 from apps.api.frame import shapes
-from apps.api.frame.base import MODULE, PROVIDER, ApiView, Operation
+from apps.api.frame.base import DRY_RUN, MODULE, PROVIDER, ApiView, Operation
 from apps.api.frame.shapes import of_release
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import RoleRequired
@@ -21,22 +20,21 @@ from apps.modules import lifecycle as modules
 from apps.modules.dependents.impact import of_releases
 from apps.providers import lifecycle as providers
 from apps.providers.signatures import resigning
-from apps.releases.lifecycle import verbs
-from apps.releases.lifecycle.actions import PURGE, QUARANTINE, VersionActions
+from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.lifecycle.impact import Act, Consequences
 from apps.releases.lifecycle.messages import readers_of_mail
 from apps.releases.models import Release
 
 
 class ReasonInput(serializers.Serializer[Any]):
-    """The verbs limit its length, with the same error on every way in."""
+    # The verbs limit its length, with the same error on every way in.
 
     reason = serializers.CharField(allow_blank=True)
 
 
 class NotifyInput(ReasonInput):
     notify = serializers.BooleanField(
-        required=False, help_text="Mail those who are hit, as `dry_run=1` counts them. Not by service accounts."
+        required=False, help_text="Mail those affected, as counted by `dry_run=1`. Service accounts cannot send it."
     )
 
 
@@ -74,9 +72,7 @@ class ActionView(ApiView):
     address_of: type[ModuleAddress | ProviderAddress] = ModuleAddress
     verb: Callable[..., Release] = modules.deprecate
     input: type[serializers.Serializer[Any]] | None = ReasonInput
-    # The act whose consequences `dry_run=1` answers with, and the permission of staff where it is theirs alone.
-    weighed: Act | None = None
-    permission = ""
+    weighed: Act | None = None  # whose consequences `dry_run=1` answers with
     actions: VersionActions[Any] = modules.ACTIONS
     summary = ""
     scope = "manage"
@@ -85,9 +81,9 @@ class ActionView(ApiView):
         if method.lower() != "post":
             return None
         status: int = HTTPStatus.OK if self.input else HTTPStatus.ACCEPTED
-        again = "409." if self.input else "409 until a worker has done it."
+        again = "409." if self.input else "409 until a worker has finished."
         answer: Any = (shapes.Release, shapes.Consequences) if self.weighed else shapes.Release
-        query = {"dry_run": "1: answer who is hit, and do nothing. Reads no body."} if self.weighed else {}
+        query = DRY_RUN if self.weighed else {}
         return Operation(self.summary, self.input, {status: answer}, query=query, again=again, scope=self.scope)
 
     def post(self, request: Request, *, namespace: str, version: str, **names: str) -> Response:  # noqa: ARG002
@@ -106,14 +102,8 @@ class ActionView(ApiView):
         return self.answer(of_release(release), status, shape=shapes.Release)
 
     def _found(self, address: Any, version: str) -> Consequences:
-        """Return who is hit, to those who may do it; publishers learn of a yank as well. Raises as the act does."""
         assert self.weighed is not None  # noqa: S101  # the caller has looked
-        if self.permission:
-            release, role = self.actions.operated_release(self.viewer, address, version, self.permission), Role.OWNER
-        else:
-            release, role = self.actions.release_and_role(self.viewer, address, version)
-        if obstacle := verbs.obstacle_to(self.weighed, release):
-            raise obstacle
+        release, role = self.actions.weighed(self.viewer, address, version, self.weighed)
         return of_releases(self.viewer, [release], self.weighed, role=role)
 
 
@@ -125,7 +115,6 @@ def _routes(kind: str, place: str, actions: VersionActions[Any]) -> list[URLPatt
             verb=verb,
             input=wanted,
             weighed=Act(name) if name in tuple(Act) else None,
-            permission={"quarantine": QUARANTINE, "purge": PURGE}.get(name, ""),
             summary=f"{SUMMARIES[name]} of a {kind}",
             scope="publish" if name in _PUBLISHERS or (kind, name) == ("module", "yank") else "manage",
         )

@@ -39,12 +39,14 @@ class DryRun(Shape):
         allow_null=True,
         help_text="The version that users have now; null if there is none.",
     )
-    severity = ChoiceField([str(one) for one in Severity], allow_null=True, help_text="The highest of the changes.")
+    severity = ChoiceField(
+        [str(one) for one in Severity], allow_null=True, help_text="The severity of the most severe change."
+    )
     step = ChoiceField(["major", "minor", "patch", "pre-release"], source="comparison.step", allow_null=True)
     is_said = BooleanField(
         source="comparison.is_said",
         allow_null=True,
-        help_text="False for breaking changes without a major version.",
+        help_text="false if it contains breaking changes without a major version.",
     )
     changes = ModuleChange(many=True)
     notes = DictField(child=JSONField(), help_text="How Larder would change the upload.")
@@ -64,11 +66,11 @@ class ModuleRelease(DetailView):
         takes="application/octet-stream",
         answers={200: (shapes.Release, DryRun), 202: shapes.Release},
         query={
-            "dry_run": "1: check the archive and report the outcome without publishing. Any scope.",
+            "dry_run": "1: check the archive and report the outcome without publishing. Any scope is enough.",
             "folder": "Publish this folder of the archive; several become one version, each at its own path. * "
             "publishes an archive without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
-            "reason": "Why it contains breaking changes without a major version, with confirm=breaking-change.",
+            "reason": "Reason for breaking changes without a major version. Use it with confirm=breaking-change.",
         },
         headers={"Repr-Digest": "sha-256=:base64: of the complete file; verified."},
         again="200 for the same bytes; 409 for different ones.",

@@ -23,7 +23,7 @@ from apps.signing.models import State as KeyState
 class OriginFact(Shape):
     name = ChoiceField(list(LABELS))
     value = CharField()
-    url = CharField(help_text="Where the vendor shows it; empty if no page is known.")
+    url = CharField(help_text="Page of the vendor that shows it, or empty if unknown.")
 
 
 class OriginPublisher(Shape):
@@ -74,7 +74,7 @@ class OriginKey(Shape):
 
 
 class OriginStatement(Shape):
-    digest = CharField(help_text="sha256:… of the envelope, which …/statement answers.")
+    digest = CharField(help_text="sha256:… of the envelope that …/statement returns.")
     key_id = CharField(source="key.key_id")
     key_since = MomentField(source="key.made_at")
     at = MomentField(source="made_at")
@@ -87,10 +87,10 @@ class OriginAttestation(Shape):
     digest = CharField(help_text="sha256:… of its bytes.")
     form = ChoiceField(choices=Form.values)
     predicate_type = CharField()
-    signed_by = CharField(help_text="The signer that it names. Larder has not verified the signature.")
-    by = PersonField(source="added_by.shown_name", help_text="Who added it; null without a token.")
+    signed_by = CharField(help_text="Signer named in the attestation. Larder has not verified the signature.")
+    by = PersonField(source="added_by.shown_name", help_text="Account that added it; null without a token.")
     at = MomentField(source="added_at")
-    command = CharField(help_text="Downloads it, and verifies it where a program can.")
+    command = CharField(help_text="A command that downloads the attestation, and verifies it if a tool can.")
 
     def digest_of(self, attestation: Any) -> str:
         return f"sha256:{attestation.digest}"
@@ -105,13 +105,15 @@ class OriginCommand(Shape):
     code = ChoiceField(list(commands.CODES))
     words = CharField()
     text = CharField(help_text="For a POSIX shell.")
-    program = CharField(help_text="What it needs beside curl and the tools of every system.")
+    program = CharField(help_text="Tools that it needs in addition to curl and standard system tools.")
 
 
 class OriginUpload(Shape):
     # Of a release.
     digest = CharField(
-        source="uploaded_digest", allow_null=True, help_text="sha256:… as sent; of a provider, of all files together."
+        source="uploaded_digest",
+        allow_null=True,
+        help_text="sha256:… of the upload. For a provider, of all files together.",
     )
     size = IntegerField(source="uploaded_size", allow_null=True, help_text="Bytes.")
 
@@ -122,25 +124,28 @@ class OriginUpload(Shape):
 class VersionOrigin(Shape):
     version = CharField(source="release.version")
     strength = ChoiceField(
-        choices=Strength.values, help_text="How Larder knows it. Only verified-claims is verified: docs/verifying.md."
+        choices=Strength.values,
+        help_text="Where the origin comes from. Only verified-claims is verified; see docs/verifying.md.",
     )
     verified = BooleanField(source="is_verified")
     published = OriginPublisher(source="*")
-    facts = OriginFact(source="seen", many=True, help_text="What the claims of its CI run say.")
+    facts = OriginFact(source="seen", many=True, help_text="Origin from the claims of the CI run.")
     claims = DictField(
-        child=JSONField(), allow_null=True, help_text="All claims of its id token, for publishers; null for others."
+        child=JSONField(),
+        allow_null=True,
+        help_text="All claims of the id token. null unless the caller is a publisher.",
     )
-    others = OriginParticipant(many=True, help_text="Who else sent bytes of it or opened its draft.")
-    approval = OriginApproval(allow_null=True, help_text="By someone who took no part in it.")
+    others = OriginParticipant(many=True, help_text="Others who uploaded parts of it or opened its draft.")
+    approval = OriginApproval(allow_null=True, help_text="Must be someone who took no part in the release.")
     uploaded = OriginUpload(source="release")
-    served = OriginSubject(source="subjects", many=True, help_text="What clients receive.")
+    served = OriginSubject(source="subjects", many=True, help_text="The versions that clients receive.")
     key = OriginKey(allow_null=True, help_text="The OpenPGP key of a provider version.")
     statement = OriginStatement(allow_null=True, help_text="null: a worker has not signed it yet.")
     attestations = OriginAttestation(source="attested", many=True)
     previous = CharField(
         source="before.release.version", allow_null=True, help_text="The next lower published version."
     )
-    differences = OriginDifference(many=True, help_text="From the origin of the previous version.")
+    differences = OriginDifference(many=True, help_text="Differences from the origin of the previous version.")
     commands = OriginCommand(many=True)
 
     def claims_of(self, found: Any) -> dict[str, Any] | None:

@@ -35,7 +35,7 @@ from apps.releases.models import ReleaseFile, State
 
 
 class DraftInput(serializers.Serializer[Any]):
-    """`publishing` validates protocols, with the same error on every way in."""
+    # `publishing` validates protocols, with the same error on every way in.
 
     protocols = serializers.ListField(child=serializers.CharField(trim_whitespace=False), required=False)
 
@@ -77,7 +77,7 @@ class DocsArchive(Shape):
 
 class Docs(Shape):
     pages = DocsPage(many=True)
-    archives = DocsArchive(many=True, required=False, help_text="For publishers.")
+    archives = DocsArchive(many=True, required=False, help_text="null unless the caller is a publisher.")
 
 
 class DraftView(DetailView):

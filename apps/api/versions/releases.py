@@ -23,7 +23,7 @@ from apps.providers import publishing as providers
 from apps.releases.catalogue import reading
 from apps.releases.models import Kind, Release, State
 
-_STATES: dict[str, Any] = {"query": {"state": "Only these."}, "choices": {"state": list(reading.GROUPS)}}
+_STATES: dict[str, Any] = {"query": {"state": "Return only these."}, "choices": {"state": list(reading.GROUPS)}}
 
 
 class ReleaseRow(Shape):
@@ -44,7 +44,7 @@ class NamespaceReleaseRow(ReleaseRow):
 
 
 class AnswerInput(serializers.Serializer[Any]):
-    """`checking.answers` validates them, with the same errors on every way in."""
+    # `checking.answers` validates them, with the same errors on every way in.
 
     confirm = serializers.ListField(
         child=serializers.CharField(),
@@ -54,10 +54,10 @@ class AnswerInput(serializers.Serializer[Any]):
     folder = serializers.CharField(
         required=False,
         allow_blank=True,
-        help_text="The folder of this release, or several, one per line, if the question asks for it.",
+        help_text="The folder of this release, or several, one per line. Only if the question asks for it.",
     )
     reason = serializers.CharField(
-        required=False, allow_blank=True, max_length=500, help_text="Of a breaking change; shown to readers."
+        required=False, allow_blank=True, max_length=500, help_text="Reason for a breaking change. Shown to readers."
     )
 
 
@@ -97,7 +97,10 @@ class ReleaseAnswer(ReleaseView):
 
 class ReleaseCancel(ReleaseView):
     @operation(
-        "Cancel a release that waits for its publisher", answers={200: shapes.Release}, again="409.", scope="publish"
+        "Cancel a release that needs its publisher's answer",
+        answers={200: shapes.Release},
+        again="409.",
+        scope="publish",
     )
     def post(self, request: Request, public_id: str) -> Response:  # noqa: ARG002
         """A reservation, a draft or a held release; its number is free again."""

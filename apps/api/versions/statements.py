@@ -41,7 +41,9 @@ class StatementEnvelope(Shape):
 class PublicStatementKey(Shape):
     id = CharField(source="key_id", help_text="SHA-256 of the public key in DER.")
     algorithm = ChoiceField([statement_keys.ALGORITHM])
-    state = ChoiceField([State.ACTIVE.value, State.RETIRED.value], help_text="What a retired key signed stays valid.")
+    state = ChoiceField(
+        [State.ACTIVE.value, State.RETIRED.value], help_text="Signatures of a retired key remain valid."
+    )
     public_key = CharField(help_text="PEM.")
     made_at = MomentField()
     retired_at = MomentField(allow_null=True)
@@ -58,7 +60,10 @@ def _stated(summary: str) -> Callable[..., HttpResponseBase]:
         answers={200: StatementEnvelope},
         files=(dsse.MEDIA_TYPE,),
         public=True,
-        errors={403: "In its cool-down.", 404: "No such version, or its statement is not signed yet."},
+        errors={
+            403: "Whether the cool-down still hides it from clients.",
+            404: "The version does not exist, or its statement is not signed yet.",
+        },
     )
     def get(self: Any, request: Request, **names: str) -> HttpResponseBase:
         """The DSSE envelope, the same bytes each time. docs/statements.md says what it states."""

@@ -43,7 +43,7 @@ class Upload(Shape):
     id = UUIDField(source="pk")
     file = CharField(help_text="Its name on the sender's machine or in the draft; empty if unknown.")
     length = IntegerField(help_text="Total size in bytes.")
-    offset = IntegerField(source="size", help_text="Bytes received; the next byte goes here.")
+    offset = IntegerField(source="size", help_text="Bytes received so far: the offset of the next byte.")
     finished = BooleanField()
     expires_at = MomentField()
     release = CharField(help_text="The path of its release.")
@@ -84,12 +84,12 @@ class ModuleUploads(TusView):
             "folder": "Publish this folder of the archive; several become one version, each at its own path. * "
             "publishes an archive without module files at its root.",
             "confirm": "Confirm questions in advance: state_file, private_key, unloadable, breaking-change.",
-            "reason": "Why it contains breaking changes without a major version, with confirm=breaking-change.",
+            "reason": "Reason for breaking changes without a major version. Use it with confirm=breaking-change.",
         },
         headers={
             "Upload-Length": "Bytes of the archive.",
-            "Upload-Metadata": "Pairs of tus: filename, and sha256 in hexadecimal digits, which is verified.",
-            "Repr-Digest": "Instead of the metadata: sha-256=:base64: of the archive.",
+            "Upload-Metadata": "Metadata pairs of tus: filename, and sha256 in hexadecimal, which Larder verifies.",
+            "Repr-Digest": "Alternative to the metadata: sha-256=:base64: of the archive.",
         },
         errors=BEGINNING,
         scope="publish",
@@ -117,8 +117,8 @@ class ProviderFileUploads(TusView):
         answers={201: Upload},
         headers={
             "Upload-Length": "Bytes of the file.",
-            "Upload-Metadata": "Pairs of tus: sha256 in hexadecimal digits, which is verified.",
-            "Repr-Digest": "Instead of the metadata: sha-256=:base64: of the file.",
+            "Upload-Metadata": "Metadata pairs of tus: sha256 in hexadecimal, which Larder verifies.",
+            "Repr-Digest": "Alternative to the metadata: sha-256=:base64: of the file.",
         },
         errors=BEGINNING,
         scope="publish",
@@ -149,8 +149,8 @@ class UploadView(TusView):
         takes=tus.MEDIA_TYPE,
         answers={204: None},
         headers={
-            "Upload-Offset": "Of the first byte; 409 names the expected one.",
-            "Upload-Checksum": "sha256 or sha1, and the digest of this body in base64: 460 if it differs.",
+            "Upload-Offset": "Offset of the first byte. A 409 names the expected one.",
+            "Upload-Checksum": "sha256 or sha1, and the digest of this body in base64. 460 if it differs.",
         },
         errors=CONTINUING,
         scope="publish",

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, Self, TypeVar, cast
+from typing import Any, BinaryIO, NamedTuple, Protocol, Self, TypeVar, cast
 from urllib.parse import urlsplit
 
 from django.conf import settings
@@ -36,8 +36,17 @@ _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+~-]*(/[A-Za-z0-9_][A-Za-z0-9_.+~-]*
 _KEY_MAX = 600
 
 
-Identity = tuple[int, ...]
 T = TypeVar("T")
+
+
+class Identity(NamedTuple):
+    """Numbers of a file that change with every write to it."""
+
+    device: int
+    inode: int
+    size: int
+    modified: int  # nanoseconds, as the next
+    changed: int
 
 
 class StorageUnavailable(Unavailable):
@@ -88,7 +97,7 @@ class Backend(Protocol):
     def size(self, key: str) -> int | None: ...
 
     def identity(self, key: str) -> Identity | None:
-        """Return numbers that change with every write to the object; None if it is not a file on this host."""
+        """Return the identity of the object's file; None if it is not a file on this host."""
 
     def path(self, key: str) -> Path | None:
         """Return where the file is or would be; None if objects are not files on this host."""

@@ -142,4 +142,4 @@ def _errors() -> Iterator[None]:
         raise Refused(str(int(error.code or 0))) from error
     except (GoogleAPIError, GoogleAuthError, RequestException) as error:
         metrics.storage_errors.labels("no_answer").inc()
-        raise StorageUnavailable(f"Storage does not answer ({type(error).__name__}).") from error
+        raise StorageUnavailable(f"Storage is unreachable ({type(error).__name__}).") from error

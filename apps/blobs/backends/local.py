@@ -67,7 +67,7 @@ class LocalBackend:
                 found = self.path(key).stat()
             except FileNotFoundError:
                 return None
-            return (found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
+            return Identity(found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
     def path(self, key: str) -> Path:
         return self.root / checked(key)

@@ -69,7 +69,7 @@ class Refused(StorageUnavailable):
 
 
 def _away() -> StorageUnavailable:
-    return StorageUnavailable("Storage does not answer right now.", hint="Try again in a few seconds.")
+    return StorageUnavailable("Storage is temporarily unavailable.", hint="Try again in a few seconds.")
 
 
 class ObjectBackend(ABC):

@@ -262,4 +262,4 @@ def _errors() -> Iterator[None]:
         raise Refused(code or str(status)) from error
     except S3Backend.unanswered as error:
         metrics.storage_errors.labels("no_answer").inc()
-        raise StorageUnavailable(f"Storage does not answer ({type(error).__name__}).") from error
+        raise StorageUnavailable(f"Storage is unreachable ({type(error).__name__}).") from error

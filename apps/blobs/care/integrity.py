@@ -6,8 +6,6 @@ differs, the last step is not sent, and the same thread records the finding (D15
 """
 
 import hashlib
-import threading
-import time
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from multiprocessing.util import Finalize
@@ -18,8 +16,8 @@ from django.db import DatabaseError, InterfaceError, connections
 from django.db.models import Q
 from django.utils import timezone
 
-from apps.blobs import backends
-from apps.blobs.backends import STEP
+from apps.blobs.backends import STEP, Identity
+from apps.blobs.care.verified_files import verified_files
 from apps.blobs.models import Blob, Problem, State
 from apps.blobs.renewing import EVERY, Renewed
 from apps.lib.errors import Unavailable
@@ -94,32 +92,6 @@ def require_sound(digest: str) -> None:
         raise DamagedInStorage(digest)
 
 
-class VerifiedFiles:
-    """Each file's identity when this process last hashed it with the right result."""
-
-    MAX_DIGESTS = 20_000
-    LIFETIME = 3600.0  # seconds, after which a disk may have lost what nobody wrote
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._found: dict[str, tuple[backends.Identity, float]] = {}
-
-    def add(self, digest: str, identity: backends.Identity) -> None:
-        with self._lock:
-            self._found.pop(digest, None)
-            self._found[digest] = (identity, time.monotonic())
-            if len(self._found) > self.MAX_DIGESTS:
-                del self._found[next(iter(self._found))]
-
-    def has(self, digest: str, identity: backends.Identity | None) -> bool:
-        found = self._found.get(digest)
-        return found is not None and found[0] == identity and time.monotonic() - found[1] < self.LIFETIME
-
-
-verified_files = VerifiedFiles()
-is_verified = verified_files.has
-
-
 class Verified(Iterator[bytes]):
     """The steps of a whole blob; the last one only after the digest matched, else DamagedInStorage.
 
@@ -127,7 +99,7 @@ class Verified(Iterator[bytes]):
     has begun, and the error breaks the connection before the promised length.
     """
 
-    def __init__(self, digest: str, steps: Any, identity: backends.Identity | None = None) -> None:
+    def __init__(self, digest: str, steps: Any, identity: Identity | None = None) -> None:
         self._digest, self._steps, self._identity = digest, steps, identity
         self._seen = hashlib.sha256()
         self._ready = b""

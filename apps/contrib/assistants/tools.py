@@ -21,6 +21,7 @@ from apps.api.catalogue.details import (
 from apps.api.catalogue.lists import ModuleRow, ProviderRow
 from apps.api.frame.shapes import Consequences, MomentField, Shape, VersionLifecycle, With
 from apps.contrib.assistants.choosing import choice_of, warnings_of
+from apps.lib import addresses
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.lib.net import hostnames
@@ -36,7 +37,7 @@ from apps.providers import comparing as provider_versions
 from apps.providers import lifecycle as provider_lifecycle
 from apps.providers import reading as providers
 from apps.providers.models import Provider
-from apps.releases.catalogue import search
+from apps.releases.catalogue import marks, search
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.lifecycle.impact import Act
 from apps.releases.models import Kind, Release, State
@@ -44,6 +45,7 @@ from apps.snippets.module_snippets import block_of_unit, ready_example, unit_to_
 from apps.snippets.provider_snippets import required_block
 
 ACTS = (Act.DEPRECATE, Act.YANK, Act.QUARANTINE, Act.PURGE)
+MAX_ACTED_ON = 50
 FOUND = 20
 LISTED = 20
 Document = dict[str, Any]
@@ -91,7 +93,7 @@ class TwoVersions(Serializer[Any]):
 
 class ActOn(Serializer[Any]):
     address = CharField(help_text=_ADDRESS)
-    version = CharField(help_text="The version that would be taken away.")
+    version = CharField(help_text="The version that would be taken away; several separated by commas.")
     act = CharField(required=False, default="yank", help_text="deprecate, yank, quarantine or purge; yank by default.")
 
 
@@ -178,11 +180,17 @@ def describe_version(viewer: Viewer, given: Given) -> Document:
         "address": str(row.module.address),
         **whole,
         "origin": origin.line_of(row.release),
+        **_marks_of(row.release),
         "warnings": warnings_of(row.release),
         "block": None if is_example else block_of_unit(row.module.address, row.release.version, stored),
         "folder": folder,
         **{part: [unit["path"] for unit in whole[part]] for part in ("submodules", "examples")},
     }
+
+
+def _marks_of(release: Release) -> Document:
+    """The few words that rooms say of it, by their names."""
+    return {one.name: one.text for one in marks.of([release.pk])[release.pk]}
 
 
 def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) -> Document:
@@ -197,6 +205,7 @@ def _described_provider(viewer: Viewer, address: ProviderAddress, given: Given) 
         "address": str(provider.address),
         **whole,
         "origin": origin.line_of(row.release),
+        **_marks_of(row.release),
         "warnings": warnings_of(row.release),
         "block": required_block(provider.address, row.release.version),
         "documentation": [f"{kind}: {name}" for kind, name in pages],
@@ -244,18 +253,21 @@ def show_consequences(viewer: Viewer, given: Given) -> Document:
     address, act = address_of(given["address"]), given["act"] or Act.YANK
     if act not in ACTS:
         raise Invalid(f"The act is {act[:40]!a}.", hint=f"Expected one of: {', '.join(ACTS)}.")
+    numbers = list(dict.fromkeys(given["version"].replace(",", " ").split()))
+    if not 0 < len(numbers) <= MAX_ACTED_ON:
+        raise Invalid(f"{len(numbers)} versions are named.", hint=f"Expected 1 to {MAX_ACTED_ON}, separated by commas.")
     actions: Any = module_lifecycle.ACTIONS if isinstance(address, ModuleAddress) else provider_lifecycle.ACTIONS
-    release, role = actions.release_and_role(viewer, address, given["version"], need=Role.READER)
-    if release.state != State.PUBLISHED:
-        raise NotFound(release.removal)
-    found = of_releases(viewer, [release], Act(act), role=role)
+    found = [actions.release_and_role(viewer, address, number, need=Role.READER) for number in numbers]
+    releases = [release for release, _ in found]
+    if gone := next((one for one in releases if one.state != State.PUBLISHED), None):
+        raise NotFound(gone.removal)
+    consequences = of_releases(viewer, releases, Act(act), role=found[0][1])
     return {
         "address": str(address),
-        "version": release.version,
         "act": act,
-        "lifecycle": _shown(VersionLifecycle, viewer, release),
-        "warnings": warnings_of(release),
-        **_shown(Consequences, viewer, found),
+        "lifecycles": {one.version: _shown(VersionLifecycle, viewer, one) for one in releases},
+        "warnings": [warning for one in releases for warning in warnings_of(one)],
+        **_shown(Consequences, viewer, consequences),
     }
 
 
@@ -290,7 +302,7 @@ TOOLS = {
         ),
         Tool(
             "read_example",
-            "Read the files of a module's example, with sources that name this registry.",
+            "Read the files of a module's example. Sources use the address of this registry.",
             Example,
             read_example,
         ),
@@ -302,8 +314,8 @@ TOOLS = {
         ),
         Tool(
             "show_consequences",
-            "Say who is hit if a version is deprecated, yanked, quarantined or purged, without doing it: the modules "
-            "that call it and, for publishers and owners, configurations and downloads; who fails, and who moves to "
+            "Say who is hit if versions are deprecated, yanked, quarantined or purged, without doing it: the modules "
+            "that call them and, for publishers and owners, configurations and downloads; who fails, and who moves to "
             "which version.",
             ActOn,
             show_consequences,
@@ -315,11 +327,8 @@ TOOLS = {
 def address_of(text: str) -> Address:
     """Raises Invalid. Takes the source of a configuration too, if it names this registry."""
     host, _, rest = text.strip().partition("/")
-    path = rest if hostnames.is_one_of(host, (settings.PUBLIC_HOST, *settings.HOSTNAMES)) else text.strip()
-    parts = path.count("/") + 1
-    if parts not in (2, 3):
-        raise Invalid(f"The address {text[:200]!a} has {parts} parts.", hint=f"Expected {_ADDRESS}")
-    return ModuleAddress.parse(path) if path.count("/") == 2 else ProviderAddress.parse(path)  # noqa: PLR2004
+    is_here = hostnames.is_one_of(host, (settings.PUBLIC_HOST, *settings.HOSTNAMES))
+    return addresses.parse(rest if is_here else text.strip())
 
 
 def _opened(viewer: Viewer, address: Address) -> Any:

@@ -40,7 +40,12 @@ def _retry(owner: Any, request: HttpRequest, queryset: QuerySet[Tag]) -> None:
 class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
     names = ("Git repository", "Git repositories")
     list_display = ("title", "namespace", "state", "forge", "credential", "fetched_at", "next_at", "failure_code")
-    list_filter = ("forge", "credential", is_set("state", "ended", "ended_at", ("Disconnected", "Connected")))
+    list_filter = (
+        "forge",
+        "credential",
+        is_set("state", "ended", "ended_at", ("Disconnected", "Connected")),
+        is_set("fails", "failing", "failed_at"),
+    )
     list_select_related = ("namespace", "user", "created_by")
     search_help_text = "A namespace, or a URL."
     fields = (
@@ -69,6 +74,7 @@ class GitRepositoryAdmin(ReadOnlyAdmin[GitRepository]):
             _disconnect,
             button="Disconnect",
             offered=lambda row: row.ended_at is None,
+            warning="Its tags are no longer published. What is published stays. It can be connected again.",
         ),
     }
     csv_columns = (

@@ -16,6 +16,7 @@ from apps.notify.models import Topic
 
 # Nothing ends the alarm of a tag, so home forgets it; the page of the repository does not.
 SHOWN_FOR = timedelta(days=14)
+_CHANGED_SINCE = moment(-SHOWN_FOR)
 _FAILING_SINCE = moment(-FAILING_FOR_LONG)
 # Of one tag, and of several.
 _DONE = {
@@ -46,6 +47,10 @@ def tags(person: Person) -> Iterator[Item]:
             tone=tone,
             picture="triangle-alert",
         )
+
+
+def perhaps_tags() -> Questions:
+    return (Tag.objects.filter(verdict__in=list(_DONE), changed_at__gt=_CHANGED_SINCE, repository__ended_at=None),)
 
 
 def perhaps_repositories() -> Questions:
@@ -82,6 +87,7 @@ TAGS = Matter(
     can_act=readers.owners,
     act="Open the repository",
     at_home=tags,
+    perhaps=perhaps_tags,
     rank=3,
 )
 REPOSITORIES = Matter(

@@ -145,7 +145,7 @@ def renew_hook_secret(*, repository: GitRepository, actor: Viewer) -> str:
     """Return the new secret, which is shown once. The old one ends at once."""
     row = _required_of_owner(repository, actor)
     if row.forge in forges.WITHOUT_WEBHOOKS:
-        raise Conflict("Registries send no webhooks.", hint="Larder asks the registry at each poll.")
+        raise Conflict("Registries send no webhooks.", hint="Larder polls the registry.")
     secret = hooks.new_secret()
     row.sealed_hook_secret = repository.sealed_hook_secret = hooks.seal(secret, row.hook_id)
     row.save(update_fields=["sealed_hook_secret"])

@@ -131,16 +131,16 @@ def _token_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
     token, user = _text(given, "token", MAX_TOKEN_CHARACTERS), given.get("username") or ""
     if not _is_plain(token):
         raise Invalid(
-            "The token has blanks, line breaks, or characters other than plain ASCII.",
+            "The token contains spaces, line breaks or non-ASCII characters.",
             hint="Copy the token again, without its surroundings.",
         )
     if not isinstance(user, str) or len(user) > MAX_USER_CHARACTERS or not (user == "" or _is_plain(user)):
         raise Invalid(
-            f"The user name has blanks, or more than {MAX_USER_CHARACTERS} characters.",
-            hint="Leave it out unless the forge shows one beside the token, as for deploy tokens of GitLab.",
+            f"The user name contains spaces, or has more than {MAX_USER_CHARACTERS} characters.",
+            hint="Leave it empty unless the forge shows one with the token, as GitLab does for deploy tokens.",
         )
     if ":" in user:
-        raise Invalid("The user name has a colon.", hint="Give the user name and the token each in its own field.")
+        raise Invalid("The user name contains a colon.", hint="Enter the user name and the token in separate fields.")
     return ({"username": user} if user else {}), token
 
 

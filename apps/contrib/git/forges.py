@@ -350,7 +350,7 @@ VENDORS = {
         hook_page="{project}/_settings/serviceHooks",
         hook="In Azure DevOps, open the project settings, Service hooks, and add Web Hooks for “Code pushed”. Enter "
         "any user name, and the secret as the password.",
-        key="Azure DevOps has no deploy keys, and takes RSA keys alone: connect by https with an access token.",
+        key="Azure DevOps has no deploy keys and supports only RSA keys: connect by https with an access token.",
     ),
     Forge.GIT: Vendor(
         hosts=re.compile(r"(?!)"),
@@ -371,7 +371,7 @@ VENDORS = {
         event=lambda _sent, _body: "",
         is_push=lambda _event, _body: False,
         names=lambda _: [],
-        hook="Registries send no webhooks: Larder asks for new versions at each poll.",
+        hook="Registries send no webhooks: Larder polls for new versions.",
         key="A module of another registry takes no credential: operators set the registry's token on its upstream.",
     ),
 }

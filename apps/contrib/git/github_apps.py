@@ -80,7 +80,7 @@ def _asked(remote: Remote, access: Access, url: str, facts: Mapping[str, Any], p
     except NotAnswered as error:
         log.warning("github_app_unreachable", code=error.code)
         hint = f"Ask an operator about {error.rule or 'the network'}." if error.rule else "Larder tries again."
-        raise GitFailed("app_unreachable", f"GitHub's API did not answer: {error}", hint=hint) from None
+        raise GitFailed("app_unreachable", f"GitHub's API did not respond: {error}", hint=hint) from None
     try:
         body = json.loads(said)
     except (ValueError, RecursionError):
@@ -124,7 +124,7 @@ def _failure(status: int, message: str, remote: Remote) -> GitFailed:
     if status == HTTPStatus.NOT_FOUND:
         return GitFailed(
             "app_not_installed",
-            "GitHub has no such installation of the app: it was removed, or the number is wrong.",
+            "GitHub does not know this installation of the app: it was removed, or the number is wrong.",
             hint="Install the app again, and give its new installation number.",
             is_final=True,
         )

@@ -163,14 +163,14 @@ def _read(repository: GitRepository, sent: Sent) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         what = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else "is not JSON"
         raise _refused(
-            repository, "not_json", f"The body of the webhook {what}.", "Send what the forge sends."
+            repository, "not_json", f"The body of the webhook {what}.", "Send the body as the forge does."
         ) from None
     if not isinstance(found, dict):
         raise _refused(
             repository,
             "not_json",
             f"The body of the webhook is a JSON {type(found).__name__}, expected an object.",
-            "Send what the forge sends.",
+            "Send the body as the forge does.",
         )
     return found
 

@@ -34,7 +34,7 @@ MAX_OF_ONE_ACCOUNT = 5
 MAX_AGE = timedelta(minutes=10)
 _INTERRUPTED = {
     "code": "interrupted",
-    "text": "Larder was stopped while it asked the server for its host keys.",
+    "text": "Larder was stopped while it requested the host keys.",
     "hint": "Ask again.",
     "is_final": False,
 }
@@ -135,7 +135,7 @@ def found(row: GitRepository) -> list[str]:
     if state != DONE or at is None or timezone.now() - at > MAX_AGE:
         minutes = MAX_AGE.seconds // 60
         raise Conflict(
-            f"Larder has not asked the server for its host keys within {minutes} minutes.",
+            f"Larder could not request the host keys within {minutes} minutes.",
             hint="Ask the server again, then confirm the keys that it shows.",
         )
     return list((row.host_scan or {})["keys"])

@@ -40,7 +40,7 @@ def asking(remote: Remote, *, is_listing: bool = False) -> Iterator[None]:
     for key in (server, repository):
         until, known = _failed.get(key, (0.0, None))
         if known is not None and time.monotonic() < until:
-            hint = f"Larder asks that server again within {PAUSE_SECONDS / 60:.0f} minutes."
+            hint = f"Larder tries that server again within {PAUSE_SECONDS / 60:.0f} minutes."
             raise LocationFailed(known, known.code, hint=hint, is_final=False, was_asked=False)
     try:
         yield

@@ -88,19 +88,13 @@ def programs() -> Iterator[Told]:
 
 def repositories() -> Iterator[Told]:
     """Yield what workers last found; a repository whose owners must act does not fail the check-up."""
-    failing = (
-        _connected()
-        .filter(suspended_at=None)
-        .exclude(failed_at=None)
-        .select_related("namespace")
-        .order_by("failed_at", "pk")
-    )
-    count = failing.count()
+    found = failing().select_related("namespace").order_by("failed_at", "pk")
+    count = found.count()
     if not count:
         number = _connected().count()
         yield OK, f"{number:,} connected, none fails" if number else "none is connected", ""
         return
-    named = [f"{row.url} of {row.namespace} ({row.failure_code})" for row in failing[:MAX_NAMED]]
+    named = [f"{row.url} of {row.namespace} ({row.failure_code})" for row in found[:MAX_NAMED]]
     more = f" and {count - MAX_NAMED:,} more" if count > MAX_NAMED else ""
     yield WARN, f"{count:,} cannot be read: {', '.join(named)}{more}", "docs/git.md, Codes of a repository that fails."
 
@@ -108,6 +102,16 @@ def repositories() -> Iterator[Told]:
 def _oldest_wait() -> timedelta:
     since = Job.objects.filter(kind__in=KINDS).waiting_since()
     return timedelta() if since is None else max(timedelta(), timezone.now() - since)
+
+
+def failing() -> QuerySet[GitRepository]:
+    return _connected().filter(suspended_at=None).exclude(failed_at=None)
+
+
+def why(repository: GitRepository) -> str:
+    """Say to operators why a repository cannot be read, and since when."""
+    since = repository.failing_since or repository.failed_at
+    return f"Of {repository.namespace}, since {since:%d %b %H:%M} UTC: {repository.failure or repository.failure_code}"
 
 
 def _connected() -> QuerySet[GitRepository]:

@@ -36,8 +36,8 @@ _MAX_NAMES = 500
 # One that fails at once says so at once; what may pass is tried again by whoever asks again.
 _INTERRUPTED = {
     "code": "interrupted",
-    "text": "Larder was stopped while it looked at the repository.",
-    "hint": "Look again.",
+    "text": "Larder was stopped while it scanned the repository.",
+    "hint": "Scan it again.",
 }
 
 log = structlog.get_logger("larder.sources")
@@ -96,7 +96,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
         if _look(claim, may_repeat=left > 0):
             return
         if is_ending():
-            raise Outage("This worker ends; another one continues.")
+            raise Outage("This worker is stopping; another one continues.")
 
 
 def _look(claim: Claim, *, may_repeat: bool) -> bool:

@@ -80,7 +80,7 @@ def work(claim: Claim, is_ending: Callable[[], bool]) -> None:
     if tag is None:
         return
     if is_ending():
-        raise Outage("This worker ends; another one continues.")
+        raise Outage("This worker is stopping; another one continues.")
     try:
         if not _is_open(tag, tag.repository):
             return

@@ -259,7 +259,7 @@ def _pin(tag: Tag, commit: str) -> None:
             tag.commit = commit
     if tag.commit != commit:
         text = (
-            f"The registry leads to commit {commit} now. This version had commit {tag.commit} at first, and "
+            f"The registry now points to commit {commit}. This version had commit {tag.commit} at first, and "
             "is not published from another one. Ask its authors what happened."
         )
         raise Decided(Verdict.MOVED, MOVED, text, found=commit)

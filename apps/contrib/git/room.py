@@ -15,7 +15,10 @@ class Git(Room):
         MenuEntry(
             "Git repositories",
             "portal:git-repositories",
+            icon="tag",
             key="git",
+            tab="publishing",
+            words="connect repositories tags github gitlab",
             offer="connect a Git repository: each tag becomes a version",
         ),
     )
@@ -38,6 +41,9 @@ class Git(Room):
     namespace_endings = ("connecting.end_all",)
 
     admin_lists = ("Git", ("GitRepository", "Tag"))
+    alarm_tiles = {
+        "Git repositories that fail": ("GitRepository", "monitoring.failing", "?ended=0&failing=1", "monitoring.why")
+    }
     parts = {
         "git": Part("Publishing from Git", "Makes releases of tags.", "New tags wait. Uploads are published as usual.")
     }

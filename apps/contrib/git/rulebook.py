@@ -88,7 +88,7 @@ def _checked(given: Mapping[str, Any]) -> CheckedRule:
         )
     if NAME in folder + module and NAME not in tag:
         raise Invalid(
-            f"{NAME} is used, but the tag pattern {tag!r} has none.", hint="Write it such as {name}-{version}."
+            f"{NAME} is used, but the tag pattern {tag!r} has none.", hint="Use a pattern such as {name}-{version}."
         )
     check_module(patterns.filled(module, "example"))
     return CheckedRule(tag, folder, module)

@@ -278,5 +278,5 @@ def _way_out(verdict: str) -> str:
     if verdict in (Verdict.PUBLISHED, Verdict.MOVED, Verdict.GONE):
         return "A published version never changes. Publish the new state under a new tag."
     if verdict == Verdict.IGNORED:
-        return "Change the rules of the repository so that one fits the tag."
+        return "Change the rules of the repository so that one matches the tag."
     return "Wait until it is checked."

@@ -63,7 +63,7 @@ def match_all(found: Iterable[Ref], match: Callable[[Ref], list[TagMatch]]) -> l
         if len(answer) > MAX_VERSIONS:
             raise TooManyVersions(
                 f"The rules make more than {MAX_VERSIONS:,} versions of the tags.",
-                hint="Remove rules, or write patterns that fewer tags fit.",
+                hint="Remove rules, or use patterns that match fewer tags.",
             )
     return answer
 
@@ -115,7 +115,7 @@ def _problem_of(module: str) -> str:
 
 def _unfitting(name: str, rules: Sequence[CheckedRule]) -> TagMatch:
     reason = patterns.why_not((rule.tag for rule in rules), name)
-    code = "not_semver" if reason.startswith("It fits ") else "no_match" if rules else "no_rules"
+    code = "not_semver" if reason.startswith("It matches ") else "no_match" if rules else "no_rules"
     return _ignored(code, reason)
 
 

@@ -9,9 +9,9 @@ from apps.contrib.git.models import GitRepository, Tag, TagQuerySet, Verdict
 from apps.lib.errors import Reason
 from apps.releases.models import State
 
-_IN_PIPELINE = "Its files were fetched, and are being checked."
-_IN_APPROVAL = "It awaits approval by another person."
-_WAITS = "It waits to be fetched."
+_IN_PIPELINE = "Checking."
+_IN_APPROVAL = "Awaiting approval by another person."
+_WAITS = "Queued."
 
 
 def tags_of(repository: GitRepository, *, verdict: str = "", q: str = "") -> TagQuerySet:

@@ -3,12 +3,14 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.db.models import Exists
 from django.urls import reverse
 
 from apps.accounts.models import User
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.records import alarms
 from apps.notify.attention.matter import MOST, Item, Matter, Person, Readers, Written
+from apps.notify.attention.perhaps import USER, Questions
 from apps.notify.models import Topic
 from apps.notify.notices import Notice
 
@@ -30,6 +32,10 @@ def open_alarms(person: Person) -> Iterator[Item]:
             tone="bad",
             picture="triangle-alert",
         )
+
+
+def perhaps_alarms() -> Questions:
+    return (alarms.open_alarms().filter(Exists(User.objects.filter(pk=USER, is_staff=True))),)
 
 
 def policy_letters(notice: Notice) -> Iterator[Written]:
@@ -63,6 +69,7 @@ ALARMS = Matter(
     can_act=deciding,
     act="Decide about the alarm",
     at_home=open_alarms,
+    perhaps=perhaps_alarms,
     rank=3,
 )
 POLICY = Matter("policy", Topic.UPSTREAMS, ("upstream.policy-changed",), letters=policy_letters)

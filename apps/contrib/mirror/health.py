@@ -49,15 +49,15 @@ def is_used() -> bool:
 
 _GAUGES = {
     "up": "0 while the circuit breaker is open, or was within ten minutes without a good answer since.",
-    "failures": "Failed fetches in succession.",
-    "last_success_age_seconds": "Since the registry last answered as it must; +Inf: never.",
+    "failures": "Consecutive failed fetches.",
+    "last_success_age_seconds": "Seconds since the last valid response of the registry; +Inf: never.",
     "list_age_seconds": "Age of the oldest list of versions.",
     "stale_list_seconds": "Age of the oldest list whose refresh failed: clients get it as it is.",
     "stale_list_limit_seconds": "A list that could not be refreshed is served for so long.",
     "stored_bytes": "Size of the stored packages; the same bytes count once.",
-    "quota_bytes": "The most that they may take; 0: no limit.",
+    "quota_bytes": "Maximum size; 0 means no limit.",
     "packages": "Stored packages.",
-    "open_alarms": "Alarms that wait for staff.",
+    "open_alarms": "Alarms that need a decision.",
 }
 
 
@@ -147,7 +147,7 @@ def _wrong_with(row: Any, now: datetime) -> Iterator[Told]:
         rule = f", rule {failure['rule']}" if failure.get("rule") else ""
         paused = "; nothing is asked for a while" if _is_open(row, now) else ""
         found = f"{row.host}: {what}{where}{rule}{since}{paused}"
-        yield WARN, found, "What is stored is served meanwhile: docs/runbooks.md, A mirrored registry is down."
+        yield WARN, found, "Stored packages are still served; see docs/runbooks.md, A mirrored registry is down."
     if alarms := Alarm.objects.filter(upstream=row, state=AlarmState.OPEN).count():
         hint = "docs/runbooks.md, A mirrored provider is not what it was."
         yield WARN, f"{row.host}: {alarms} open {'alarm' if alarms == 1 else 'alarms'}", hint

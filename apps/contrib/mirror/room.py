@@ -6,7 +6,7 @@ from apps.room import MenuEntry, Part, Room
 class Mirror(Room):
     name = "apps.contrib.mirror"
     label = "upstream"  # of tables, permissions and applied migrations: it is older than the room's name
-    verbose_name = "Other registries"
+    verbose_name = "Mirror"
 
     settings = {"UPSTREAM": "settings_values.read"}
     api_urls = ("apps.contrib.mirror.api.urls",)
@@ -17,7 +17,31 @@ class Mirror(Room):
         "mirror-not-found": "not-found",
         "mirror-trust": "mirror#trust",
     }
-    staff_menu = (MenuEntry("Mirror", "portal:mirror", "layers", permission="upstream.view_upstream"),)
+    staff_menu = (
+        MenuEntry(
+            "Mirror",
+            "portal:mirror",
+            "layers",
+            permission="upstream.view_upstream",
+            words="other registries upstream policy rules alarms sync",
+        ),
+    )
+    reader_menu = (
+        MenuEntry(
+            "Mirror",
+            "portal:mirror",
+            "layers",
+            offer="Get public providers through this registry: verified, and not too new.",
+            words="other registries network provider_installation terraformrc",
+        ),
+        MenuEntry(
+            "Lock file",
+            "portal:lock",
+            "lock",
+            offer="Add the checksums of all platforms to a .terraform.lock.hcl file.",
+            words="terraform lock hcl checksums hashes platforms complete",
+        ),
+    )
 
     periodic_tasks = {
         "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
@@ -28,7 +52,7 @@ class Mirror(Room):
     }
     # What clients fetch, and what was held back from them.
     starts = ("serving.usage_counts.start", "policy.held_back.start")
-    queues = {"upstream": ("fetch-upstream-*", "lock-providers", "sync-upstream")}
+    queues = {"upstream": ("fetch-upstream-*", "check-upstream", "lock-providers", "sync-upstream")}
     queue_needs = {"upstream": "health.is_used"}
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("asking.upstreams.SEALED",)
@@ -37,18 +61,20 @@ class Mirror(Room):
 
     act_permissions = ("operate_upstream",)
     admin_lists = (
-        "Other registries",
+        "Mirror",
         (
             *("Alarm", "Upstream", "UpstreamProvider", "UpstreamVersion", "UpstreamPackage", "KeyPin"),
             *("UnsignedAllowance", "PolicyRule", "PolicyException", "SyncRun", "Schedule"),
         ),
     )
-    alarm_tiles = {"Open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open")}
+    alarm_tiles = {
+        "open mirror alarms": ("Alarm", "records.alarms.open_alarms", "?state__exact=open", "records.alarms.about"),
+    }
     parts = {
         "upstreams": Part(
-            "Other registries",
+            "Mirrored registries",
             "Have the providers that are mirrored.",
-            "One does not answer. What is stored is served; what is new waits.",
+            "One is unreachable. Stored providers are served; new ones have to wait.",
         )
     }
     part_states = ("health.part_states",)

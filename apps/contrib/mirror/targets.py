@@ -3,7 +3,8 @@
 from django.db.models import Q
 
 from apps.contrib.mirror.ahead import locking, syncing
-from apps.contrib.mirror.models import LockRun, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
+from apps.contrib.mirror.asking import checking
+from apps.contrib.mirror.models import LockRun, SyncRun, Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.serving import docs, fetch_jobs
 from apps.jobs.targets import Source
 
@@ -17,11 +18,16 @@ def _by_address(word: str, provider: str = "") -> Q:
     return Q(**dict(zip(names, parts, strict=False)))
 
 
+def _by_host(word: str) -> Q:
+    return Q(host=word)
+
+
 _VERSIONS = Source(
     UpstreamVersion.objects.select_related("provider__upstream").defer("sums", "signature").all,
     lambda word: _by_address(word, "provider__"),
 )
 SOURCES = {
+    checking.JOB: Source(Upstream.objects.all, _by_host),
     locking.JOB: Source(LockRun.objects.all, lambda _: Q(pk__in=[])),
     syncing.JOB: Source(SyncRun.objects.all, lambda _: Q(pk__in=[])),
     fetch_jobs.LIST: Source(UpstreamProvider.objects.select_related("upstream").all, _by_address),

@@ -5,6 +5,7 @@ from django.utils import timezone
 
 from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.ahead import locking, run_threads, syncing
+from apps.contrib.mirror.asking import checking
 from apps.contrib.mirror.policy import held_back
 from apps.contrib.mirror.records import lists, storage
 from apps.contrib.mirror.serving import docs, fetch_jobs
@@ -21,6 +22,7 @@ STOP_SECONDS = 8.0
 fetch_list, fetch_version, fetch_sizes = map(fetch_jobs.threads.doorbell, fetch_jobs.DOCUMENTS)
 fetch_package = fetch_jobs.package_threads.doorbell(fetch_jobs.PACKAGE)
 read_docs = task(docs.JOB, docs.run)
+check_upstream = task(checking.JOB, checking.run)
 lock_providers, sync_upstream = map(run_threads.threads.doorbell, (locking.JOB, syncing.JOB))
 
 

@@ -324,7 +324,7 @@ def _entries_of(file: File, content: Content) -> list[Content]:
                 block.at,
                 f"the block {block.kind[:40]}",
                 "terraform or required_providers",
-                "Send only the terraform block: what other blocks require, such as resources, is not read.",
+                "Send only the terraform block: Larder does not read requirements in other blocks, such as resources.",
             )
     for one in found:
         for block in one.blocks if one is not content else ():

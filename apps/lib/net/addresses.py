@@ -116,7 +116,7 @@ def parts_of(url: str, *, max_characters: int = MAX_URL_CHARACTERS) -> SplitResu
     if parts.scheme not in ("https", "http") or not parts.hostname:
         raise Invalid(f"The URL begins with {url[:20]!r}, expected https:// and a host.", hint=hint)
     if parts.username is not None or parts.password is not None:
-        raise Invalid("The URL has a user name or password in it.", hint="Check the signature instead.")
+        raise Invalid("The URL contains a user name or password.", hint="Check the signature instead.")
     return parts
 
 

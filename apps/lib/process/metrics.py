@@ -19,7 +19,7 @@ _PUBLISH_SECONDS = (0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 60.0, 300.0, 1800.0)
 requests = counter("larder_requests", "Requests that Django answered.", ["route", "method", "status"])
 request_duration = histogram(
     "larder_request_duration_seconds",
-    "Time from the request to the head of the answer, of requests that Django answered.",
+    "Time from the request to the response headers, for requests that Django answered.",
     ["route"],
     buckets=_REQUEST_SECONDS,
 )
@@ -55,7 +55,7 @@ storage_errors = counter("larder_storage_errors", "Storage operations that faile
 circuit_openings = counter("larder_circuit_openings", "Times that a service outside stopped answering.", ["service"])
 outside_refusals = counter(
     "larder_outside_refusals",
-    "Requests that were refused: the service does not answer, or `too_many_wait` in threads.",
+    "Refused requests: the service is unreachable, or `too_many_wait` in threads.",
     ["service"],
 )
 database_errors = counter(

@@ -39,7 +39,7 @@ class AwsAddress:
         arn = _ARN.fullmatch(key)
         if arn is None and not _AWS_NAME.fullmatch(key):
             raise Invalid(
-                "An awskms: address names no key.",
+                "An awskms: address must include a key.",
                 hint="Write awskms://alias/NAME, awskms://KEY-ID or awskms://ARN, with ?region=… for the first two.",
             )
         endpoint = options.get("endpoint", "")

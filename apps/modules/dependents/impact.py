@@ -5,18 +5,17 @@ modules of this registry, and accounts that downloaded them.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, time
 from typing import Any
 
-from django.db.models import Q
 from django.urls import reverse
 
 from apps.accounts.access import operators
-from apps.accounts.access.gate import Viewer, visible_teams
-from apps.accounts.models import Grant, Membership, Namespace, Role
+from apps.accounts.access.gate import Viewer, people_with, visible_teams
+from apps.accounts.models import Membership, Namespace, Role
 from apps.lib import versions
 from apps.lib.addresses import ProviderAddress
 from apps.lib.constraints import Constraint
@@ -73,7 +72,7 @@ def of_releases(viewer: Viewer, releases: Sequence[Release], act: Act, *, role: 
         hits += calling
         if not role.covers(Role.PUBLISHER):
             continue
-        people |= owners_of({hit.name.partition("/")[0] for hit in calling})
+        people |= owners_among({hit.name.partition("/")[0] for hit in calling})
         reported = list(_reported(parent))
         people |= {use.configuration.reporter_id for use in reported}
         if role.covers(Role.OWNER):
@@ -96,15 +95,9 @@ def of_releases(viewer: Viewer, releases: Sequence[Release], act: Act, *, role: 
     return Consequences(hits=hits, counts=counts, people=frozenset(people), is_complete=is_complete, **more)
 
 
-def owners_of(namespaces: Iterable[str]) -> set[int]:
-    """The people who own one of these namespaces, themselves or by a team."""
-    named = sorted(set(namespaces))
-    if not named:
-        return set()
-    grants = Grant.objects.active_owners().filter(namespace__in=Namespace.objects.filter(name__in=named))
-    people = set(grants.filter(user__isnull=False).values_list("user", flat=True))
-    members = Membership.objects.filter(Q(team__in=grants.filter(team__isnull=False).values("team")))
-    return people | set(members.values_list("user", flat=True))
+def owners_among(namespaces: Collection[str]) -> set[int]:
+    """Return the numbers of the people who own one of them."""
+    return set(people_with(Role.OWNER, namespaces).values_list("pk", flat=True)) if namespaces else set()
 
 
 def _parent(chosen: Sequence[Release]) -> Parent:

@@ -10,10 +10,11 @@ from functools import reduce
 from operator import or_
 from typing import Any
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery, Value
+from django.db.models import CharField, OuterRef, Q, QuerySet, Subquery, Value
 from django.db.models.functions import Concat, Lower, Replace
 
 from apps.accounts.access.gate import Viewer, visible_namespaces
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.lib.constraints import Constraint
@@ -39,6 +40,14 @@ _CALLER = (
 MAX_VERSIONS = 5_000
 # Addresses in one query: SQLite limits the depth of a condition.
 BATCH_SIZE = 200
+
+_CALLED = CompiledQuery(
+    lambda: ModuleCall.objects.filter(
+        target_namespace__in=(Slot("namespace", CharField()), Slot("lower_namespace", CharField())),
+        target_name__in=(Slot("name", CharField()), Slot("lower_name", CharField())),
+        target_system=Slot("system", CharField()),
+    ).values_list("pk")[:1]
+)
 
 Address = ModuleAddress | ProviderAddress
 
@@ -83,11 +92,21 @@ def of(viewer: Viewer, address: Address) -> list[Use]:
 
 def of_module(viewer: Viewer, address: ModuleAddress) -> list[Use]:
     """The calls of other modules; a module does not use itself."""
+    if not is_called(address):
+        return []
     rows = ModuleCall.objects.to(address).installed().filter(version__release__in=default_releases(viewer))
     rows = rows.exclude(
         Q(version__release__namespace__name=address.namespace, version__release__name=address.path_name)
     )
     return _uses(rows, "source")
+
+
+def is_called(address: ModuleAddress) -> bool:
+    """Return whether any module calls one of this name, hidden ones too. Of most modules no one does, and the query for
+    the rest takes Django longer to write than the database to answer.
+    """
+    asked = {"namespace": address.namespace, "name": address.name, "system": address.system}
+    return bool(_CALLED(**asked, lower_namespace=address.namespace.lower(), lower_name=address.name.lower()))
 
 
 def of_provider(viewer: Viewer, address: ProviderAddress) -> list[Use]:

@@ -50,7 +50,8 @@ def approvals(person: Person) -> Iterator[Item]:
         )
     if len(asked) > MOST:
         more = f"{len(asked) - MOST:,} more await your approval"
-        yield Item(more, reverse("portal:approvals"), act="Show all", tone="warn", picture="shield-check")
+        count = len(asked) - MOST
+        yield Item(more, reverse("portal:approvals"), act="Show all", tone="warn", picture="shield-check", count=count)
     if involved:  # by a machine that acts for the reader
         theirs = Release.objects.filter(pk__in=involved[:MOST]).select_related("namespace", "created_by")
         yield from _awaiting(person, list(theirs))

@@ -4,19 +4,29 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from types import SimpleNamespace
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import BigIntegerField, QuerySet
 from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Namespace, NamespaceQuerySet, Role, User
+from apps.accounts.models import Grant, Namespace, NamespaceQuerySet, Role, User
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.notify.models import Topic
 from apps.releases.catalogue.reading import Waiting, waiting_for
 
 # Lines of one matter at home.
 MOST = 6
+
+
+def _held() -> QuerySet[Grant]:
+    anyone: Any = SimpleNamespace(pk=Slot("user", BigIntegerField()))
+    return gate.grants_of(anyone).filter(namespace__deleted_at=None).select_related("namespace")
+
+
+_HELD: CompiledQuery[Grant] = CompiledQuery(_held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +41,7 @@ class Item:
     picture: str = "info"
     at: datetime | None = None  # when it expires, where it does
     matter: str = ""  # the name of its row, by `table.lines_for`
+    count: int = 1  # of what it is about
 
     @property
     def is_over(self) -> bool:
@@ -49,14 +60,17 @@ class Person:
     places: tuple[tuple[Namespace, Role], ...]
 
     @classmethod
-    def of(cls, viewer: Viewer) -> "Person":
+    def of(cls, viewer: Viewer, waiting: Waiting | None = None) -> "Person":
+        """`waiting`, if the caller has read it."""
         assert viewer.user is not None  # noqa: S101  # home has asked
         held: dict[Namespace, Role] = {}
-        for grant in gate.grants_of(viewer.user).filter(namespace__deleted_at=None).select_related("namespace"):
+        for grant in _HELD(user=viewer.user.pk):
             held[grant.namespace] = max(held.get(grant.namespace, Role.READER), Role(grant.role))
         places = sorted(held.items(), key=lambda place: (-place[1], place[0].name, place[0].pk))
-        may_wait = viewer.user.is_staff or any(role.covers(Role.PUBLISHER) for role in held.values())
-        return cls(viewer, viewer.user, waiting_for(viewer) if may_wait else Waiting(), tuple(places))
+        if waiting is None:
+            may_wait = viewer.user.is_staff or any(role.covers(Role.PUBLISHER) for role in held.values())
+            waiting = waiting_for(viewer) if may_wait else Waiting()
+        return cls(viewer, viewer.user, waiting, tuple(places))
 
     @property
     def publishes(self) -> bool:
@@ -110,8 +124,8 @@ class Matter:
     """A row. `events` are those of `notify.events` that are mailed, under `topic`, which people can switch off.
 
     `act` is the button in the mail of those who can act. `letters` are for people who are told different things.
-    `at_home` says the same as `can_act` and `told` for one person: those who can act see the lines with a button. Home
-    asks only if one of `perhaps` finds a row, for slots of the module of that name; None if the question costs nothing.
+    `at_home` says the same as `can_act` and `told` for one person: those who can act see the lines with a button. It is
+    asked only if one of `perhaps` finds a row, for slots of the module of that name.
     `rank` orders home.
     """
 
@@ -123,5 +137,5 @@ class Matter:
     letters: Callable[[Any], Iterable[Written]] = no_letter
     act: str = ""
     at_home: Callable[[Person], Iterable[Item]] = nothing
-    perhaps: Callable[[], Iterable[QuerySet[Any, Any]]] | None = None
+    perhaps: Callable[[], Iterable[QuerySet[Any, Any]]] = tuple
     rank: int = 5

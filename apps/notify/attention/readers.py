@@ -24,14 +24,7 @@ def owners(subject: Notice | SigningKey) -> Readers:
 def owners_of(namespace: Namespace | None) -> QuerySet[User]:
     if namespace is None:
         return User.objects.with_perm(gate.OPERATE).filter(is_staff=True)
-    return holding(Role.OWNER, namespace)
-
-
-def holding(least: Role, namespace: Namespace | None) -> QuerySet[User]:
-    """Return the people who have at least that role in it, themselves or by a team."""
-    own = Q(grants__namespace=namespace, grants__role__gte=least)
-    by_team = Q(memberships__team__grants__namespace=namespace, memberships__team__grants__role__gte=least)
-    return User.objects.filter(own | by_team)
+    return gate.people_with(Role.OWNER, [namespace.name])
 
 
 def approvers(notice: Notice) -> Readers:

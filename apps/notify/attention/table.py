@@ -4,10 +4,10 @@ Mails, home and the numbers of the user menu are built from it. Rooms of `contri
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from django.db.models import Exists, QuerySet
+from django.db.models import Exists, QuerySet, Subquery
 from django.utils import timezone
 
 from apps.accounts.models import User
@@ -37,6 +37,7 @@ TABLE: tuple[Matter, ...] = (
         told=readers.involved,
         act="Review and approve",
         at_home=at_home.approvals,
+        perhaps=perhaps.approvals,
         rank=1,
     ),
     Matter(
@@ -65,6 +66,7 @@ TABLE: tuple[Matter, ...] = (
         can_act=readers.owners,
         act="Review the connections",
         at_home=at_home.connections,
+        perhaps=perhaps.connections,
     ),
     Matter(
         "webhook",
@@ -92,10 +94,19 @@ TABLE: tuple[Matter, ...] = (
         ("release.deprecated", "release.yanked"),
         told=readers.users_of_version,
         at_home=at_home.discouraged_versions,
+        perhaps=perhaps.discouraged_versions,
         rank=8,
     ),
     Matter("use", Topic.WITHDRAWN, at_home=at_home.fetched_versions, perhaps=perhaps.fetched_versions, rank=9),
-    Matter("message", Topic.MESSAGES, ("usage.notified",), told=readers.addressed, at_home=at_home.missed, rank=7),
+    Matter(
+        "message",
+        Topic.MESSAGES,
+        ("usage.notified",),
+        told=readers.addressed,
+        at_home=at_home.missed,
+        perhaps=perhaps.missed,
+        rank=7,
+    ),
     # What follows is only told, by mail alone.
     Matter("ended-key", Topic.KEYS, taken.KEYS, letters=taken.letters_of),
     Matter("publication", Topic.PUBLISHED, ("release.published",), told=readers.watchers),
@@ -118,24 +129,38 @@ def of_event(event: str) -> Iterator[Matter]:
 
 
 def _questions() -> QuerySet[User, dict[str, Any]]:
-    asked = {
+    asked: dict[str, Any] = {
         f"{row.name}_{place}": Exists(question)
         for row in (*TABLE, *of_rooms)
-        for place, question in enumerate(row.perhaps() if row.perhaps is not None else ())
+        for place, question in enumerate(row.perhaps())
     }
+    asked[_LAST_ACT] = Subquery(perhaps.acts().values("pk")[:1])
     rows: QuerySet[User, Any] = User.objects.filter(pk=perhaps.USER).annotate(**asked)
     found: QuerySet[User, dict[str, Any]] = rows.values(*asked)
     return found
 
 
+_LAST_ACT = "last_act"
 _perhaps: CompiledQuery[dict[str, Any]] = CompiledQuery(_questions)
 
 
-def lines_for(person: Person) -> tuple[list[Item], list[Item]]:
-    """Return the lines on which the person can act, and those that only tell."""
-    [asked] = _perhaps(**perhaps.values_for(person.user, timezone.now()))
-    may = {name.rpartition("_")[0] for name, found in asked.items() if found}
-    rows = [row for row in (*TABLE, *of_rooms) if row.perhaps is None or row.name in may]
-    rows.sort(key=lambda row: row.rank)
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The names of the rows that may have a line, and the number of the last thing that the person did lately."""
+
+    rows: frozenset[str]
+    last_act: int
+
+
+def asked_of(user: User) -> Asked:
+    [found] = _perhaps(**perhaps.values_for(user, timezone.now()))
+    last_act = found.pop(_LAST_ACT) or 0
+    return Asked(frozenset(name.rpartition("_")[0] for name, is_found in found.items() if is_found), last_act)
+
+
+def lines_for(person: Person, asked: Asked | None = None) -> tuple[list[Item], list[Item]]:
+    """Return the lines on which the person can act, and those that only tell. `asked`, if the caller knows it."""
+    names = (asked or asked_of(person.user)).rows
+    rows = sorted((row for row in (*TABLE, *of_rooms) if row.name in names), key=lambda row: row.rank)
     found = [replace(item, matter=row.name) for row in rows for item in row.at_home(person)]
     return [item for item in found if item.act], [item for item in found if not item.act]

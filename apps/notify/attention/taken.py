@@ -5,6 +5,9 @@ Owners and publishers of the namespace read why. Those whom the actor notified r
 
 from collections.abc import Iterator
 
+from django.db.models import QuerySet
+
+from apps.accounts.access import gate
 from apps.accounts.models import Role, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -30,10 +33,14 @@ def letters_of(notice: Notice) -> Iterator[Written]:
     if notice.event == "release.quarantined":
         about.append("Clients cannot list or fetch it. Fix the cause, and publish another version.")
         about.append("If it is a false alarm, ask an operator to restore it.")
-    yield Written(readers.holding(Role.PUBLISHER, notice.namespace), about, notice.url)
+    yield Written(_publishers(notice), about, notice.url)
     told = _notified_of_quarantine(notice) if notice.event == "release.restored" else notice.people
     if told:
         yield Written(User.objects.filter(pk__in=told), *_for_users(notice, about), Topic.WITHDRAWN)
+
+
+def _publishers(notice: Notice) -> QuerySet[User]:
+    return gate.people_with(Role.PUBLISHER, [notice.namespace.name] if notice.namespace else [])
 
 
 def _for_users(notice: Notice, about: list[str]) -> tuple[list[str], str]:

@@ -50,7 +50,7 @@ def lines_of(notice: Notice, *, can_act: bool) -> Iterable[str]:
             yield Reason.from_dict(reason).sentence
     if notice.release is not None and notice.event == "release.held" and notice.release.held_until:
         until = moment(notice.release.held_until)
-        yield f"Its number is reserved until {until}. Without an answer the release then ends."
+        yield f"The number is reserved until {until}. Without an answer, the release is then rejected."
     if notice.release is not None and notice.event == "release.awaiting-approval":
         yield from _awaiting(notice, notice.release)
     yield from _connections(notice)
@@ -114,7 +114,7 @@ def _switched(notice: Notice) -> Iterable[str]:
     if not is_on:
         yield "Its releases no longer need approval: Larder publishes what it has checked."
         return
-    yield "Its releases need approval by another person from now on."
+    yield "From now on, its releases need approval by another person."
     events = AuditEvent.objects.filter(namespace=notice.namespace.canonical, kind=Kind.NAMESPACE_CHANGED)
     before = events.filter(pk__lt=notice.event_id).order_by("-at", "-pk")[:MAX_CHANGES]
     off = next((one for one in before if one.detail.get("changes", {}).get("requires_approval") == [True, False]), None)

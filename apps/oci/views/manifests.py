@@ -62,7 +62,7 @@ class Manifest(ReadyInRepository, WaitingView, OciView):
         push: Push = self.resumed.resume if self.resumed else self._resolved(request, name, reference)
         if push.manifest is not None:
             viewer = push.caller.viewer
-            also = partial(attaching.record, viewer, checked=push.attestations)
+            also = partial(attaching.record, viewer, records=push.attached)
             manifest_rows.store(viewer, push.repository, push.manifest, require_room=require_bytes, also=also)
         try:
             authorise = partial(repositories.authorise_again, push.caller, push.repository)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts, gate
 from apps.accounts.models import Namespace, User
 from apps.accounts.people import access_requests
 
@@ -20,7 +20,7 @@ class Asking:
 def asking_of(user: User, namespaces: Sequence[Namespace]) -> list[Asking]:
     """For portal/namespaces/asking.html."""
     shown = namespaces[:MOST]
-    owners, requested = gate.owners_by_namespace(shown), access_requests.recent_of(user) if shown else {}
+    owners, requested = contacts.owners_by_namespace(shown), access_requests.recent_of(user) if shown else {}
     return [Asking(one, owners.get(one.pk, []), requested.get(one.name, "")) for one in shown]
 
 

@@ -16,16 +16,17 @@ from django.views.decorators.http import require_POST
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.lib.net.hostnames import as_written
+from apps.notify.attention.number import Attention, attention_for
+from apps.portal.frame import menu
 from apps.portal.frame.errors import LACKS_SECOND_FACTOR
 from apps.portal.frame.page_urls import local_path
-from apps.releases.catalogue import reading
-from apps.releases.catalogue.reading import Waiting
+from apps.room import MenuEntry, all_of
 
 
 @dataclass(frozen=True)
 class Frame:
     request: HttpRequest
-    known: Waiting | None = None  # by a view that has read it
+    known: Attention | None = None  # by a view that has read it
 
     @property
     def version(self) -> str:
@@ -41,7 +42,7 @@ class Frame:
 
     @cached_property
     def viewer(self) -> Viewer:
-        """Loaded on first use: pages without a user menu, such as the admin's, need no query."""
+        """Loaded on first use: pages without a user menu need no query."""
         return session_viewer(self.request) if hasattr(self.request, "user") else NOBODY
 
     @property
@@ -49,21 +50,49 @@ class Frame:
         return not self.viewer.is_identified and LACKS_SECOND_FACTOR in self.request.META
 
     @cached_property
-    def waiting(self) -> Waiting:
-        """Releases that wait for the viewer's answer or approval: the badges of the user menu."""
-        return reading.waiting_for(self.viewer) if self.known is None else self.known
+    def attention(self) -> Attention:
+        """The badges of the user menu."""
+        return attention_for(self.viewer) if self.known is None else self.known
 
     @property
     def held_count(self) -> int:
-        return self.waiting.held
+        return self.attention.waiting.held
 
     @property
     def approval_count(self) -> int:
-        return len(self.waiting.approvals)
+        return len(self.attention.waiting.approvals)
 
     @property
     def waiting_count(self) -> int:
-        return self.held_count + self.approval_count
+        """All that the person can do something about, as home lists it."""
+        return self.attention.number
+
+    @property
+    def main_menu(self) -> list[tuple[MenuEntry, bool]]:
+        """Each entry, and whether the page belongs to it."""
+        match = self.request.resolver_match
+        here = match.view_name if match else ""
+        return [(entry, here in (entry.route, *entry.key.split())) for entry in menu.main(self.viewer)]
+
+    @property
+    def own_menu(self) -> list[tuple[MenuEntry, int]]:
+        """Each entry with the number of releases that need the viewer there; approvals only while there are some."""
+        counts = {menu.RELEASES: self.held_count, menu.APPROVALS: self.approval_count}
+        shown = [entry for entry in menu.YOU if entry is not menu.APPROVALS or self.approval_count]
+        return [(entry, counts.get(entry, 0)) for entry in shown]
+
+    @property
+    def readers_menu(self) -> list[MenuEntry]:
+        return menu.for_readers()
+
+    @cached_property
+    def operate_menu(self) -> list[MenuEntry]:
+        return menu.operate(self.viewer)
+
+    @property
+    def notices(self) -> list[str]:
+        """Return the sentences of rooms above every page."""
+        return [sentence for notice in all_of("notices") if (sentence := notice())]
 
     @property
     def sign_in_url(self) -> str:

@@ -17,6 +17,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from apps.accounts.access import contacts, operators
 from apps.accounts.identity.sessions import session_viewer
 from apps.http.errors import (
     RETRY_AFTER,
@@ -160,10 +161,14 @@ def unknown_host(request: HttpRequest) -> HttpResponse:
 
 @login_not_required
 def permission_denied(request: HttpRequest, exception: Exception) -> HttpResponse:  # noqa: ARG001
-    if request.resolver_match is not None and request.resolver_match.app_name == "admin":
-        message, hint = "This page of the admin needs a permission that your account does not have.", "Ask a superuser."
+    if request.resolver_match is None or request.resolver_match.app_name != "admin":
+        return error_page(request, HTTPStatus.FORBIDDEN)
+    viewer = session_viewer(request)
+    if operators.is_operator(viewer):
+        message = "Your account lacks the staff role that this page needs."
+        hint = contacts.ask_superuser("the role Auditor, to read, or Operator, to act")
         return error_page(request, HTTPStatus.FORBIDDEN, message=message, hint=hint)
-    return error_page(request, HTTPStatus.FORBIDDEN)
+    return refused(request, operators.for_operators(viewer, "Only operators can open this page."))
 
 
 @login_not_required

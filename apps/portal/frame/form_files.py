@@ -45,7 +45,7 @@ class FileRefused(MultiPartParserError):
 
 class RefuseFiles(FileUploadHandler):
     def new_file(self, *_arguments: Any, **_keywords: Any) -> None:
-        raise FileRefused("This form takes no file.")
+        raise FileRefused("This form does not accept a file.")
 
     def receive_data_chunk(self, _raw_data: bytes, _start: int) -> None:
         return None

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.portal.frame.page_urls import Address
-from apps.releases.catalogue import indexing, search
+from apps.releases.catalogue import indexing, marks, search
+from apps.releases.catalogue.marks import Mark
 from apps.releases.models import Kind, SearchDoc
 
 # Matches that the row itself does not show, with the words for their kind.
@@ -34,16 +35,18 @@ class Row:
     address: Address
     words: tuple[str, ...] = ()
     why: tuple[Why, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
 
 def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     """For entries loaded with their namespaces. One more query if there are search words."""
     shown, words = list(docs), tuple(search.asked_words(query))
     hits = search.hits(shown, query) if words else {}
+    said = marks.of(doc.release_id for doc in shown)
     rows = []
     for doc in shown:
         why = (Why(HIDDEN_PLACES[hit.place], hit.term) for hit in hits.get(doc.pk, []) if hit.place in HIDDEN_PLACES)
-        rows.append(Row(doc, address_of(doc), words, tuple(dict.fromkeys(why))))
+        rows.append(Row(doc, address_of(doc), words, tuple(dict.fromkeys(why)), tuple(said[doc.release_id])))
     return rows
 
 

@@ -21,7 +21,7 @@ from apps.snippets import client_setup
 
 FOLDER = settings.BASE_DIR / "docs"
 INDEX = "README"
-# Topic of a page of ours -> where the help has it. Tests open each. The rooms have more.
+# Topic of a page of ours -> where Docs has it. Tests open each. The rooms have more.
 TOPICS = {
     "address": "configuration/address",
     "approval": "approval",
@@ -58,24 +58,19 @@ TOPICS = {
 }
 EXAMPLE_HOST = "registry.example.com"
 MOST_FOUND = 8
-_ROW = re.compile(r"\|\s*(?P<part>… )?\[(?P<label>[^\]]+)\]\((?P<target>[^)\s]+)\)\s*\|\s*(?P<when>[^|]*?)\s*\|")
+_ROW = re.compile(r"\|\s*(?P<part>… )?\[(?P<label>[^\]]+)\]\((?P<target>[^)\s]+)\)\s*\|")
 _HEADING = re.compile(r"(?P<marks>#{1,4}) +(?P<words>.+?) *$")
 _LINK = re.compile(r"\[([^\]]+)\]\([^)]+\)")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A row of the index. `name` is that of the page: configuration/address."""
+    """A row of the index. `name` is that of the page, such as configuration/address; empty for one not in docs/."""
 
-    name: str
-    anchor: str
+    url: str
     label: str
-    when: str  # to read it
-    is_part: bool  # of the entry above it
-
-    @property
-    def url(self) -> str:
-        return url_of(self.name, self.anchor)
+    name: str = ""
+    is_part: bool = False  # of the entry above it
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +140,16 @@ def chapters() -> tuple[Chapter, ...]:
             name = path.removesuffix(".md")
             if _is_shown(name):
                 label = row["label"].replace("`", "")
-                found[-1].entries.append(Entry(name, anchor, label, row["when"], bool(row["part"])))
+                found[-1].entries.append(Entry(url_of(name, anchor), label, name, bool(row["part"])))
     return tuple(chapter for chapter in found if chapter.entries)
+
+
+@cache
+def index() -> tuple[Chapter, ...]:
+    """All of Docs, in reading order: how to use this registry, the chapters, and the reference."""
+    first = Entry(reverse("portal:how-to"), "How to use this registry"), Entry(url_of(INDEX), "All pages")
+    api = Entry(reverse("portal:api-docs"), "API")
+    return (Chapter("", list(first)), *chapters(), Chapter("Reference", [api]))
 
 
 @cache
@@ -160,7 +163,7 @@ def names() -> tuple[str, ...]:
 def page_of(name: str) -> Page:
     """Raises NotFound."""
     if name != INDEX and name not in names():
-        raise NotFound(f"The help has no page called {name}.", hint="Its first page lists them all.")
+        raise NotFound(f"Docs has no page called {name}.", hint="See the list of all pages.")
     lines = list(_lines(name))
     title = lines[0][1]["words"] if lines[0][1] else name
     # The page has the title as its own heading, so the others go up by one.
@@ -173,10 +176,10 @@ def page_of(name: str) -> Page:
     return Page(name, _plain(title), html)
 
 
-def find(query: str) -> list[Section]:
+def find(query: str, *, limit: int = MOST_FOUND, anywhere: bool = False) -> list[Section]:
     """Sections that have each word in their heading, the title of their page or their text, best first.
 
-    One word at least is in a heading or title: of what a text only mentions there would be too much.
+    Unless `anywhere`, at least one word is in a heading or title: too many sections only mention a word.
     """
     words = words_of(query)
     if not words:
@@ -187,10 +190,10 @@ def find(query: str) -> list[Section]:
         ranks = [
             next((rank for rank, place in enumerate(places) if begins_a_part(word, place)), None) for word in words
         ]
-        if None not in ranks and min(rank or 0 for rank in ranks) < len(places) - 1:
+        if None not in ranks and (anywhere or min(rank or 0 for rank in ranks) < len(places) - 1):
             ranked.append((sum(rank or 0 for rank in ranks), bool(section.heading), section))
     ranked.sort(key=lambda one: one[:2])  # of equals the order of the index stays
-    return [section for *_, section in ranked[:MOST_FOUND]]
+    return [section for *_, section in ranked[:limit]]
 
 
 @dataclass

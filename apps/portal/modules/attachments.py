@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from apps.artifacts import attachments
-from apps.artifacts.attachments import Attachment
+from apps.artifacts.attachments import MAX_ATTACHMENTS, Attachment
 from apps.modules.models import Module, ModuleVersion
 from apps.snippets.client_setup import wire_host
 
-MAX_ATTACHMENTS = 20
 MAX_TAGS = 50
 # By a part of the artifact type, or by the suffix of an older client's tag; the first match.
 _NAMES = (
@@ -43,7 +42,7 @@ def attachments_of(shown: ModuleVersion) -> dict[str, Any]:
     attached = []
     if digest and not shown.release.quarantined_at:
         path = address.path_name.lower()
-        attached = attachments.attached_to(module.namespace, path, digest, most=MAX_ATTACHMENTS + 1)
+        attached = attachments.attached_to(module.namespace, path, digest)
     # Without the digest in a tag: it is this version's, which the page shows already.
     rows = [
         Row(

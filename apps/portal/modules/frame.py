@@ -2,11 +2,12 @@
 
 from typing import Any
 
-from django.db.models import F
+from django.db.models import BigIntegerField, F
 from django.urls import reverse
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
+from apps.jobs.compiled_queries import CompiledQuery, Slot
 from apps.lib.addresses import ModuleAddress
 from apps.modules import lifecycle
 from apps.modules.catalogue import entries, reading
@@ -15,10 +16,22 @@ from apps.modules.comparing import versions as comparing
 from apps.modules.models import Module, ModuleVersion
 from apps.portal.modules.attachments import tags_of
 from apps.portal.modules.units import Unit, Units
-from apps.portal.versions.pages import DescriptionForm, Tab, VersionPages
+from apps.portal.versions.pages import DescriptionForm, VersionPages
+from apps.portal.versions.switcher import Switcher
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.models import Kind
 from apps.snippets import module_snippets
+
+_PEOPLE = ("created_by", "lifecycle_by", "quarantined_by")
+_DEFAULT: CompiledQuery[ModuleVersion] = CompiledQuery(
+    lambda: (
+        ModuleVersion.objects.published()
+        .filter(module=Slot("module", BigIntegerField()))
+        .default_first()
+        .for_pages()
+        .select_related("module__namespace", *(f"release__{one}" for one in _PEOPLE))[:1]
+    )
+)
 
 
 class ModulePages(VersionPages):
@@ -28,6 +41,7 @@ class ModulePages(VersionPages):
     publish_route = "portal:publish"
     actions = lifecycle.ACTIONS
     settings_form = DescriptionForm
+    switcher = Switcher(Module, ModuleVersion, Kind.MODULE)
     columns = {
         "required": F("module_version__inspection__units__0__required_version"),
         "compatible": F("module_version__inspection__units__0__compatible_with"),
@@ -42,9 +56,8 @@ class ModulePages(VersionPages):
         return reading.version_of(viewer, parent, version, even_quarantined=True)
 
     def default_of(self, viewer: Viewer, parent: Module) -> ModuleVersion | None:  # noqa: ARG002
-        people = ("created_by", "lifecycle_by", "quarantined_by")
-        rows = parent.versions.published().default_first().for_pages()
-        return rows.select_related("module__namespace", *(f"release__{one}" for one in people)).first()
+        found = _DEFAULT(module=parent.pk)
+        return found[0] if found else None
 
     def files_of(self, shown: ModuleVersion) -> list[tuple[str, str]]:
         return [(archive_name(shown.release.name, shown.release.version), shown.release.digest)]
@@ -53,7 +66,7 @@ class ModulePages(VersionPages):
         units = Units.from_version(shown)
         return {
             "lead": shown.module.description or shown.summary,
-            "tabs": _tabs(shown, units),
+            "counts": _counts(shown, units),
             "units": units,
             "root": units.root,
             "files_path": reverse("portal:module-files", args=where(shown.module.address, shown.release.version)),
@@ -68,9 +81,8 @@ class ModulePages(VersionPages):
     def beside_versions(self, parent: Module) -> dict[str, Any]:
         return tags_of(parent)
 
-    def publish_command(self, parent: Module) -> str:
-        number = parent.versions.published().newest_first().values_list("release__version", flat=True).first()
-        return module_snippets.publish_command(parent.address, number) if number else ""
+    def publish_command(self, address: ModuleAddress, highest: str) -> str:
+        return module_snippets.publish_command(address, highest)
 
 
 MODULES = ModulePages()
@@ -81,7 +93,7 @@ def where(address: ModuleAddress, version: str) -> list[str]:
     return [address.namespace, address.name, address.system, version]
 
 
-def _tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
+def _counts(shown: ModuleVersion, units: Units) -> dict[str, int | None]:
     root = units.root
 
     def count(number: int) -> int | None:
@@ -91,20 +103,19 @@ def _tabs(shown: ModuleVersion, units: Units) -> list[Tab]:
         """The number of rows of the root; None for zero if some file could not be parsed."""
         return count(number) if number or not root.warnings else None
 
-    of_root = [
-        Tab("inputs", "Inputs", found(len(root.variables))),
-        Tab("outputs", "Outputs", found(len(root.outputs))),
-        Tab("resources", "Resources", found(len(root.resources) + len(root.actions))),
-    ]
-    return [
-        Tab("version", "README"),
-        *(of_root if units.has_root else []),
-        Tab("dependencies", "Dependencies", found(depends_on(root)) if units.has_root else None),
-        Tab("submodules", "Submodules", count(len(units.submodules))),
-        Tab("examples", "Examples", count(len(units.examples))),
-        Tab("files", "Files", shown.file_count),
-        Tab("origin", "Origin"),
-    ]
+    of_root = {
+        "inputs": found(len(root.variables)),
+        "outputs": found(len(root.outputs)),
+        "resources": found(len(root.resources) + len(root.actions)),
+    }
+    return {
+        "version": None,
+        **(of_root if units.has_root else {}),
+        "dependencies": found(depends_on(root)) if units.has_root else None,
+        "submodules": count(len(units.submodules)),
+        "examples": count(len(units.examples)),
+        "files": shown.file_count,
+    }
 
 
 def depends_on(unit: Unit) -> int:

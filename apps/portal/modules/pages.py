@@ -10,7 +10,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
@@ -50,7 +50,7 @@ def _readme(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> No
     names = (row["name"] for row in shown.files if row["name"].lower() in changelog.NAMES)
     context["changelog_file"] = next(names, "")
     context["licence_file"] = licence_file(row["name"] for row in shown.files)
-    context["owners"] = gate.owners_of(shown.module.namespace) if opened.role else []
+    context["owners"] = contacts.owners_of(shown.module.namespace) if opened.role else []
     context["health"] = health_of(shown)
     context |= _readme_of(request, shown.readme_html, context["address"])
     if not context["units"].has_root:

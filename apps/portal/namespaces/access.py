@@ -7,7 +7,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts, gate
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.accounts.people import access_requests
@@ -37,7 +37,7 @@ def namespace_access(request: HttpRequest, namespace: str) -> HttpResponse:
             access_requests.request(namespace=row, actor=viewer, reason=form.cleaned_data["reason"])
             messages.success(request, f"Your request was sent to the owners of {row}.")
             return see_other("namespace", row.name)
-    context = {"namespace": row, "owners": gate.owners_of(row), "sends_mail": settings.SMTP is not None}
+    context = {"namespace": row, "owners": contacts.owners_of(row), "sends_mail": settings.SMTP is not None}
     return form_page(request, "portal/namespaces/access.html", form, **context)
 
 

@@ -10,12 +10,13 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Namespace
+from apps.accounts.models import Namespace, Role
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Conflict
 from apps.modules import publishing
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
 from apps.releases.cleanup import applying, planning, rules
 from apps.releases.cleanup.models import MAX_DAYS, MAX_KEPT, CleanupAction
@@ -47,13 +48,13 @@ class RuleForm(forms.Form):
         min_value=1,
         max_value=MAX_DAYS,
         label="Keep versions downloaded in the last (days)",
-        help_text="By anyone, with any client.",
+        help_text="Any download counts.",
     )
     keep_newest = forms.IntegerField(
         min_value=1,
         max_value=MAX_KEPT,
         label="Keep the newest (versions of each module and provider)",
-        help_text="The default version always stays.",
+        help_text="The default version is always kept.",
     )
     action = forms.ChoiceField(
         choices=CleanupAction.choices, widget=forms.RadioSelect, label="Action", help_text="Both can be undone."
@@ -86,7 +87,7 @@ def cleanup(request: HttpRequest, namespace: str) -> HttpResponse:
     page = page_of(versions[shown], request, size=PAGE_SIZE)
     acts_from = rule.acts_from
     context: dict[str, Any] = {
-        "namespace": row,
+        **frame_of(row, Role.OWNER, "cleanup"),
         "rule": rule,
         "plan": plan,
         "going_count": len(going),

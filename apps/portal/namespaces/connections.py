@@ -12,6 +12,7 @@ from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.portal.frame import reauthentication
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import see_other
 
 
@@ -24,7 +25,7 @@ def connection_list(request: HttpRequest, namespace: str) -> HttpResponse:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     found = sorted(connections.of(row), key=lambda one: (not one.is_suspended, not one.is_left_behind))
     context = {
-        "namespace": row,
+        **frame_of(row, Role.OWNER, "connections"),
         "found": found,
         "waiting": sum(one.is_suspended for one in found),
         "secrets": connections.secrets_of_others(row),
@@ -39,7 +40,7 @@ def connection_confirm(request: HttpRequest, namespace: str, connection_kind: st
     before = connections.one_of(row, connection_kind, connection_id)
     reauthentication.require(request, f"Confirm the {before} in {row}", fresh=True)
     connections.confirm(namespace=row, kind=connection_kind, number=connection_id, actor=viewer)
-    again = "It works again, and you" if before.is_suspended else "You"
+    again = "It works again. You" if before.is_suspended else "You"
     messages.success(request, f"The {before} is confirmed. {again} answer for it now.")
     return see_other("namespace-connections", row.name)
 

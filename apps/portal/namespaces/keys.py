@@ -24,6 +24,7 @@ from apps.lib.errors import CredentialsRequired, Invalid
 from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, ReasonField, form_page, posted, refusals_on, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.versions import effects
 from apps.portal.versions.effects import NotifyForm
@@ -57,7 +58,7 @@ class KeyForm(forms.Form):
     source = forms.CharField(
         max_length=keys.MAX_SOURCE_CHARACTERS,
         required=False,
-        label="Whose key it is",
+        label="Owner of the key",
         help_text="A readable name, such as Network team.",
     )
     source_url = PlainField(
@@ -109,7 +110,8 @@ class EndForm(NotifyForm):
 def key_list(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row, role = gate.namespace_and_role(viewer, namespace)
-    return render(request, "portal/keys/list.html", _listed(row, role) | {"expiring": expiring(row)})
+    frame = frame_of(row, role if viewer.is_identified else None, "keys")
+    return render(request, "portal/keys/list.html", {**frame, **_listed(row, role), "expiring": expiring(row)})
 
 
 @login_not_required

@@ -16,10 +16,11 @@ from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer, namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Grant, Namespace, Role, Team, User
-from apps.accounts.people import access_requests, accounts, teams
+from apps.accounts.people import access_requests, accounts, invitations, teams
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import see_other
 
 
@@ -75,7 +76,7 @@ class TransferForm(forms.Form):
         queryset=Grant.objects.none(),
         required=False,
         label="Replaces",
-        empty_label="No one: all owners stay",
+        empty_label="Keep all owners",
         help_text="This owner loses the role.",
     )
     keep_publisher = forms.BooleanField(required=False, label="Keep them as publisher")
@@ -128,7 +129,13 @@ def members(request: HttpRequest, namespace: str) -> HttpResponse:
                 request, f"{form.grantee} is {grant.get_role_display().lower()} of {row} now.{_said(left)}"
             )
             return _after(viewer, row, left=bool(left))
-    context = {"namespace": row, "grants": namespaces.grants_in(row), "roles": Role.choices, "viewer": viewer}
+    context = {**frame_of(row, Role.OWNER, "people"), "roles": Role.choices, "viewer": viewer}
+    context["grants"] = grants = list(namespaces.grants_in(row))
+    context |= {
+        "people_grants": [one for one in grants if one.user],
+        "team_grants": [one for one in grants if one.team],
+    }
+    context["invited"] = invitations.open_into(row)
     context["people"] = accounts.known_to(viewer)
     connected = connections.of(row) if connections.has_any(row) else []
     context["left"] = [one for one in connected if one.is_left_behind or one.is_suspended]
@@ -143,12 +150,12 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     grant = namespaces.grants_in(row).filter(pk=grant_id).first()
     if grant is None:
-        raise NotFound(f"There is no such member of {row}.", hint="The members page has the list.")
+        raise NotFound(f"There is no such member of {row}.", hint="The tab People has the list.")
     left = connections.would_leave(grant)
     context = {"namespace": row, "grant": grant, "left": left}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
-    reauthentication.require(request, f"Withdraw the role of {grant.grantee} in {row}", fresh=True)
+    reauthentication.require(request, f"Remove the role of {grant.grantee} in {row}", fresh=True)
     try:
         namespaces.withdraw(grant=grant, actor=viewer)
     except Conflict as refusal:
@@ -175,7 +182,8 @@ def transfer(request: HttpRequest, namespace: str) -> HttpResponse:
             more = f" {len(waiting)} of its connections are suspended until an owner confirms them." if waiting else ""
             messages.success(request, f"{row} belongs to {chosen['to']} now.{more}")
             return _after(viewer, row, left=bool(waiting))
-    context = {"namespace": row, "people": accounts.known_to(viewer), "found": connections.of(row)}
+    context = {**frame_of(row, Role.OWNER, "transfer"), "people": accounts.known_to(viewer)}
+    context["found"] = connections.of(row)
     return form_page(request, "portal/namespaces/transfer.html", form, **context)
 
 

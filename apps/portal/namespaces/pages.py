@@ -1,12 +1,11 @@
 """/namespaces and /namespaces/new; a namespace's page, settings (for owners) and storage usage. Members: members.py."""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.db import transaction
 from django.db.models import F
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -14,34 +13,39 @@ from django.urls import path, reverse
 from django.views.decorators.http import require_http_methods, require_safe
 
 from apps.accounts import namespace_deletion, namespaces
-from apps.accounts.access import connections, gate
+from apps.accounts.access import connections, contacts, gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import BreakingChanges, Namespace, Role, Visibility
+from apps.accounts.models import Namespace, Role, Visibility
 from apps.accounts.namespaces import people_count
 from apps.accounts.people import access_requests
 from apps.lib.addresses import canonical
 from apps.lib.errors import Conflict, RoleRequired
 from apps.portal.frame import reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
-from apps.portal.frame.page_urls import page_of, see_other
+from apps.portal.frame.namespace_tabs import CONTENTS, frame_of
+from apps.portal.frame.page_urls import Address, page_of, see_other
 from apps.portal.frame.places import places_of
-from apps.portal.frame.rows import rows_of
+from apps.portal.frame.rows import address_named, rows_of
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
-from apps.releases.models import Kind
+from apps.releases.models import Kind, Release, visible_now
+from apps.releases.origin.models import Way
 from apps.releases.publishing import quotas
 from apps.signing.expiring import expiring
-from apps.snippets import ci_steps, publish_script
 
 PAGE = 30
 MAX_QUERY = 64
-# What an owner confirms before it asks for less.
-APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_needs_two_people")
 # Providers and open drafts on a namespace's page.
 PROVIDERS = 30
 DRAFTS = 5
+# Releases beside the list, and the most downloaded, where there are so many modules that one must know where to begin.
+RECENT = 5
+START = 3
+MANY = 4
+WAYS = {Way.PAGE: "in the browser", Way.API: "over the API", Way.OCI: "by an OCI push", Way.GIT: "from a tag"}
 # Modules and providers on the page of the storage.
 LARGEST = 10
 
@@ -49,43 +53,12 @@ LARGEST = 10
 class SettingsForm(forms.Form):
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, widget=forms.RadioSelect)
     description = forms.CharField(max_length=200, required=False, help_text="One line, shown in lists.")
-    breaking_changes = forms.ChoiceField(
-        choices=BreakingChanges.choices,
-        label="Breaking changes without a major version",
-        widget=forms.RadioSelect,
-    )
-    cooldown_hours = forms.IntegerField(
-        min_value=0,
-        max_value=namespaces.LONGEST_COOLDOWN_HOURS,
-        required=False,
-        label="Cool-down of new releases (hours)",
-        help_text="Clients see a release so long after its publication; 0: at once. A change is for later releases.",
-    )
-    requires_approval = forms.BooleanField(
-        required=False,
-        label="Require approval of each release",
-        help_text="A publisher or owner who took no part in it approves it before it is published.",
-    )
-    approval_needs_second_factor = forms.BooleanField(
-        required=False,
-        label="Ask for a second factor at each approval",
-        help_text="Service accounts have none, so they cannot approve then.",
-    )
-    approval_needs_two_people = forms.BooleanField(
-        required=False,
-        label="Two people approve releases from Git or CI",
-        help_text="If approval is required. Of releases that a person publishes, one other person approves.",
-    )
 
 
 class NamespaceForm(SettingsForm):
     name = forms.CharField(
         max_length=64, help_text="Letters and digits, with single - or _ between them: acme, Azure, data-platform."
     )
-    # Django's way to leave a field out: an owner may change it later.
-    breaking_changes = cooldown_hours = None  # type: ignore[assignment]  # Django leaves them out
-    requires_approval = approval_needs_second_factor = None  # type: ignore[assignment]  # likewise
-    approval_needs_two_people = None  # type: ignore[assignment]  # likewise
     field_order = ("name", "visibility", "description")
 
     def __init__(self, data: Mapping[str, str] | None = None) -> None:
@@ -117,15 +90,21 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     # Members also see modules with only yanked versions, to restore them.
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
-    context: dict[str, Any] = {"namespace": row, "page": page, "rows": rows_of(page.object_list), "role": role}
+    context = frame_of(row, role, CONTENTS) | {"page": page, "rows": rows_of(page.object_list), "role": role}
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=role is not None)
     rows = context["provider_rows"] = rows_of(docs.select_related("namespace")[:PROVIDERS])
     context["provider_count"] = docs.count() if len(rows) == PROVIDERS else len(rows)
+    context["recent"] = _recent(row, role)
+    if page.paginator.count >= MANY:
+        most = search.search(kind=Kind.MODULE, namespaces=only_this, sort=search.DOWNLOADS).filter(namespace=row)
+        context["start"] = rows_of(most.filter(downloads__gt=0).select_related("namespace")[:START])
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
-        context["steps"] = ci_steps.of_namespace(row.name)
-        context["script"] = publish_script.newest()
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
+        if page.paginator.count + context["provider_count"] <= 1:
+            context["first"] = first = _first_publication(row, request.path)
+            if (unchanged := first.unchanged_for(request)) is not None:
+                return unchanged
     context["may_ask"] = role is not None and not context["may_publish"]
     if viewer.user is not None and context["may_ask"]:
         context["requested"] = access_requests.recent_of(viewer.user).get(row.name)
@@ -135,15 +114,47 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
         context["has_suspended"] = connections.has_any(row, suspended=True)
     if role is not None:  # only members see who works on what
         context["member_count"] = people_count(row)
-        context["owners"] = gate.owners_of(row)
+        context["owners"] = contacts.owners_of(row)
     return render(request, "portal/namespace/page.html", context)
+
+
+def _first_publication(row: Namespace, page: str) -> FirstUse:
+    published = Release.objects.published().filter(namespace=row).order_by("published_at", "pk")
+    first = published.values_list("kind", "name", "version", "published_at").first()
+    if first is None:
+        return FirstUse(page, "Waiting for the first publication")
+    kind, name, version, at = first
+    link = reverse(f"portal:{kind}-version", args=[row.name, *name.split("/"), version])
+    return FirstUse(page, "", f"{row.name}/{name} {version} is published", at, link)
+
+
+@dataclass(frozen=True, slots=True)
+class Recent:
+    release: Release
+    address: Address
+    way: str
+
+
+def _recent(namespace: Namespace, role: Role | None) -> list[Recent]:
+    """The newest releases that clients may fetch; for members also those in their cool-down."""
+    rows = Release.objects.published().filter(namespace=namespace).select_related("created_by", "origin")
+    rows = rows if role is not None else rows.filter(visible_now())
+    return [
+        Recent(one, address_named(one.kind, namespace.name, one.name), _way(one))
+        for one in rows.order_by("-published_at", "-pk")[:RECENT]
+    ]
+
+
+def _way(release: Release) -> str:
+    origin = getattr(release, "origin", None)
+    return "" if origin is None else "from CI" if origin.claims else WAYS.get(origin.way, "")
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := creation_refused(viewer):
-        raise RoleRequired(refused, hint="Ask an operator to create it for you.")
+        raise RoleRequired(refused, hint=contacts.ask_operator())
     form = NamespaceForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "name"):
@@ -158,27 +169,20 @@ def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     form = SettingsForm(posted(request), initial={name: getattr(row, name) for name in SettingsForm.base_fields})
-    if not form.is_valid():
-        return form_page(request, "portal/namespaces/change.html", form, namespace=row)
-    if form.cleaned_data["visibility"] != row.visibility:
-        reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
-    approval = {name: form.cleaned_data.pop(name) for name in APPROVAL}
-    if any(getattr(row, name) and not wanted for name, wanted in approval.items()):
-        reauthentication.require(request, f"Ask for less at the approval of releases in {row}")
-    with refusals_on(form, "requires_approval"), transaction.atomic():
+    if form.is_valid():
+        if form.cleaned_data["visibility"] != row.visibility:
+            reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")
         namespaces.change(namespace=row, actor=viewer, **form.cleaned_data)
-        namespaces.require_approval(namespace=row, actor=viewer, **approval)
-    if form.errors:
-        return form_page(request, "portal/namespaces/change.html", form, namespace=row)
-    messages.success(request, f"Saved: {row} is {row.visibility}.")
-    return see_other("namespace-change", row.name)
+        messages.success(request, f"Saved: {row} is {row.visibility}.")
+        return see_other("namespace-change", row.name)
+    return form_page(request, "portal/namespaces/change.html", form, **frame_of(row, Role.OWNER, "general"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    context = {"namespace": row, "contents": namespace_deletion.contents_of(row)}
+    context = {**frame_of(row, Role.OWNER, "delete"), "contents": namespace_deletion.contents_of(row)}
     if request.method != "POST":
         return render(request, "portal/namespaces/delete.html", context)
     reauthentication.require(request, f"Delete the namespace {row}")
@@ -194,7 +198,8 @@ def namespace_delete(request: HttpRequest, namespace: str) -> HttpResponse:
 @require_safe
 def usage(request: HttpRequest, namespace: str) -> HttpResponse:
     """Stored bytes and versions against the quotas, for all readers of the namespace."""
-    row, role = gate.namespace_and_role(session_viewer(request), namespace)
+    viewer = session_viewer(request)
+    row, role = gate.namespace_and_role(viewer, namespace)
     used = quotas.usage(row)
     # Each with its page and its usage; with none until the first version is published.
     largest = []
@@ -202,9 +207,7 @@ def usage(request: HttpRequest, namespace: str) -> HttpResponse:
         at, routes = [row.name, *one.name.split("/")], (one.kind, f"{one.kind}-users")
         largest.append((one, *(reverse(f"portal:{route}", args=at) if one.is_published else "" for route in routes)))
     context = {
-        "namespace": row,
-        "may_manage": role == Role.OWNER,
-        "may_publish": role.covers(Role.PUBLISHER),
+        **frame_of(row, role if viewer.is_identified else None, "storage"),
         "usage": used,
         # The meters' colours: nearly full from 90 % on, full at 100 %.
         "nearly": {"bytes": used.max_bytes * 9 // 10, "versions": used.max_versions * 9 // 10},

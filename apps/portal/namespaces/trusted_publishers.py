@@ -22,6 +22,7 @@ from apps.accounts.models import Role, TrustedPublisher
 from apps.lib.errors import Invalid
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import page_of, see_other
 from apps.snippets import ci_steps
 
@@ -61,7 +62,7 @@ class RuleForm(forms.Form):
         self.fields["only_name"] = PlainField(
             required=False,
             max_length=130,
-            label="Publish only",
+            label="Limit to one module or provider",
             help_text="A module such as vpc/aws or a provider such as dns, which may not exist yet. Everything in the "
             "namespace if left empty.",
         )
@@ -115,7 +116,7 @@ def publisher_list(request: HttpRequest, namespace: str) -> HttpResponse:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     page = page_of(publishers.recent_exchanges(row), request, size=PAGE_SIZE)
     context = {
-        "namespace": row,
+        **frame_of(row, Role.OWNER, "trusted"),
         "rules": [_described(rule) for rule in publishers.of(row)],
         "page": page,
         "attempts": [(attempt, _shown(attempt.claims)) for attempt in page.object_list],

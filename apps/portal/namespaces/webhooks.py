@@ -24,6 +24,7 @@ from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import page_of
 
 PAGE_SIZE = 50
@@ -85,7 +86,10 @@ class Place:
 def webhook_list(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     rows = [(hook, place.url("", hook.pk)) for hook in webhooks.of(place.namespace)]
-    return render(request, "portal/webhooks/list.html", place.context() | {"hooks": rows})
+    context = place.context() | {"hooks": rows}
+    if place.namespace is None:
+        return render(request, "portal/webhooks/list.html", context)
+    return render(request, "portal/webhooks/section.html", context | frame_of(place.namespace, Role.OWNER, "webhooks"))
 
 
 @never_cache

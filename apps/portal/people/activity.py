@@ -16,12 +16,14 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken, Role
 from apps.audit import reading
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
 from apps.portal.frame.forms import PlainField, sentence
+from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.reauthentication import person_of
 
 PAGE_SIZE = 50
@@ -63,13 +65,14 @@ def own_activity(request: HttpRequest) -> HttpResponseBase:
 def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
     events = reading.of_namespace(row.canonical, since=row.created_at)
-    return _answer(request, events, FilterForm(request.GET, ("namespace:",)), {"namespace": row})
+    return _answer(request, events, FilterForm(request.GET, ("namespace:",)), frame_of(row, Role.OWNER, "activity"))
 
 
 def _answer(
     request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
 ) -> HttpResponseBase:
     """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
+    template = f"portal/activity/{'section' if 'namespace' in context else 'page'}.html"
     context |= {
         "form": form,
         "events": [],
@@ -79,9 +82,9 @@ def _answer(
         events = reading.Filter.from_query(request.GET).of(events)
     except Invalid as refused:
         context["refusal"] = sentence(refused)
-        return render(request, "portal/activity/page.html", context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
+        return render(request, template, context, status=HTTPStatus.UNPROCESSABLE_ENTITY)
     if (form_of_file := request.GET.get("format", "")) in reading.CONTENT_TYPES:
-        throttling.count(throttling.by_account("export", session_viewer(request).user_id, ""))
+        throttling.count(throttling.by_account("export", session_viewer(request).user_id, address_of(request)))
         name = f"larder-activity-{timezone.now():%Y-%m-%d}.{form_of_file}"
         headers = {"Content-Disposition": f'attachment; filename="{name}"'}
         return StreamingHttpResponse(
@@ -89,7 +92,7 @@ def _answer(
         )
     rows, context["before"] = reading.page(events, cursor=request.GET.get("before", ""), size=PAGE_SIZE)
     context["events"] = [(event, words_of(Kind(event.kind)), _details(event)) for event in rows]
-    return render(request, "portal/activity/page.html", context)
+    return render(request, template, context)
 
 
 def words_of(kind: Kind) -> str:

@@ -67,9 +67,9 @@ class AccountForm(forms.Form):
         if settings.SMTP is None:
             text = "This registry sends no mail yet. You can confirm the address once it does."
         elif is_proven:
-            text = "For your mail from Larder. Another address has to be confirmed by a link that Larder sends there."
+            text = "For mail from Larder. To use a different address, confirm it with the link that Larder sends there."
         else:
-            text = "For your mail from Larder, once you open the link that is sent there."
+            text = "For mail from Larder, after you open the link sent there."
         self.fields["email"].help_text = text
         self.fields["username"].widget.attrs |= {
             "autocomplete": "username",

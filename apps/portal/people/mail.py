@@ -31,7 +31,7 @@ MISSED = 20
 
 class TopicsForm(forms.Form):
     topics = forms.MultipleChoiceField(
-        choices=Topic.choices, required=False, widget=forms.CheckboxSelectMultiple, label="Tell me about"
+        choices=Topic.choices, required=False, widget=forms.CheckboxSelectMultiple, label="Notify me about"
     )
     digest = forms.BooleanField(
         required=False, label="One mail a day", help_text="Around 07:00 UTC, instead of one mail for each event."

@@ -21,7 +21,8 @@ from apps.accounts.people import service_accounts
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
-from apps.portal.people.tokens import TokenForm, issue, revocation, revoke, token_rows
+from apps.portal.people.tokens import TokenForm, first_use_of, issue, revocation, revoke, token_rows
+from apps.releases.lifecycle.token_impact import of_account
 from apps.snippets.client_setup import ways_to_use
 
 OWNED = 5
@@ -30,7 +31,7 @@ OWNED = 5
 class NewAccountForm(forms.Form):
     name = PlainField(
         max_length=service_accounts.MAX_NAME_LENGTH,
-        help_text="Its purpose, such as ci or nightly-build. Other people see team.name[bot].",
+        help_text="Its purpose, for example ci or nightly-build. Others see team.name[bot].",
     )
 
 
@@ -77,7 +78,11 @@ def service_account(request: HttpRequest, team: str, account_id: int) -> HttpRes
 def token_created(request: HttpRequest, team: str, account_id: int, service_token_id: int) -> HttpResponse:
     """Show a new token once."""
     _, row, account = _asked(request, team, account_id)
-    context: dict[str, Any] = {"token": tokens.token_of(account, service_token_id), "team": row, "account": account}
+    token = tokens.token_of(account, service_token_id)
+    first = first_use_of(token, request.path)
+    if (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
+    context: dict[str, Any] = {"token": token, "team": row, "account": account, "first": first}
     secret = one_time_secret.reveal(request)
     if secret:
         context |= ways_to_use(secret, settings.PUBLIC_HOST)
@@ -116,7 +121,8 @@ def service_account_manage(request: HttpRequest, team: str, account_id: int) -> 
 def service_account_delete(request: HttpRequest, team: str, account_id: int) -> HttpResponse:
     viewer, row, account = _asked(request, team, account_id)
     if request.method != "POST":
-        return render(request, "portal/service_accounts/delete.html", {"team": row, "account": account})
+        context = {"team": row, "account": account, "effects": of_account(account)}
+        return render(request, "portal/service_accounts/delete.html", context)
     reauthentication.require(request, f"Delete the service account {account}")
     left = service_accounts.delete(account=account, actor=viewer)
     messages.success(request, f"{account} deleted. {connections.sentence_of(left)}".rstrip())

@@ -9,7 +9,7 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from apps.accounts.access import connections, gate
+from apps.accounts.access import connections, contacts, gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
@@ -57,7 +57,7 @@ def team_list(request: HttpRequest) -> HttpResponse:
 def team_new(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
     if refused := creation_refused(viewer, "a team"):
-        raise RoleRequired(refused, hint="Ask an operator to create it for you.")
+        raise RoleRequired(refused, hint=contacts.ask_operator())
     form = NewTeamForm(posted(request))
     if form.is_valid():
         with refusals_on(form, "name"):

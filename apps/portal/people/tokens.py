@@ -1,6 +1,6 @@
 """/tokens: a person's API tokens: list, creation, the one-time page of a new one, revocation."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, cast
 
@@ -21,22 +21,19 @@ from apps.accounts.identity import tokens
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import ApiToken, Namespace, Scope, Team, User
 from apps.portal.frame import one_time_secret, reauthentication
+from apps.portal.frame.first_use import ROW, FirstUse
 from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.portal.frame.reauthentication import person_of
-from apps.releases.lifecycle.impact import DAYS, Effect, Hit, Hitting, Words, consequences_of
+from apps.releases.lifecycle.token_impact import of_tokens
 from apps.snippets.client_setup import ways_to_use
 
-WORDS = {
-    Effect.FAILS: Words("is refused from now on", "are refused from now on", "It used the token, and is refused"),
-    Effect.KEEPS: Words("stays", "stay", "Created with this token"),
-}
 LEAK_SHOWN = timedelta(days=30)
 MOST_BOXES = 20  # of more namespaces a list is easier to read
 
 
 class TokenForm(forms.Form):
-    label = forms.CharField(max_length=80, help_text="What it is for, such as: my laptop.")
+    label = forms.CharField(max_length=80, help_text="For example: my laptop.")
     scope = forms.ChoiceField(choices=Scope.choices, initial=Scope.READ, widget=forms.RadioSelect)
     namespaces = forms.ModelMultipleChoiceField(
         queryset=Namespace.objects.none(),
@@ -60,20 +57,20 @@ class TokenForm(forms.Form):
             held = grants_of(viewer.user).values("namespace")
             namespaces.queryset = Namespace.objects.filter(pk__in=held).alphabetical()
             namespaces.help_text = "Limit the token to these namespaces. Choose none to include all of the team's."
-            self.fields["label"].help_text = "What it is for, such as: nightly build."
+            self.fields["label"].help_text = "For example: nightly build."
         offered = [(str(one), str(one)) for one in namespaces.queryset[: MOST_BOXES + 1]]
         if len(offered) <= MOST_BOXES:
             namespaces.widget = forms.CheckboxSelectMultiple(choices=offered)
         account = viewer.user
         assert account is not None  # noqa: S101  # the page is for people who are signed in
         usual, most = tokens.default_lifetime(account, Scope.READ), tokens.LONGEST_LIFETIME
-        limits = f"At most {most.days}; empty means {usual.days}."
+        limits = f"At most {most.days} days. Leave empty for {usual.days}."
         if account.is_service and not account.may_manage:
             scopes = cast("forms.ChoiceField", self.fields["scope"])
             scopes.choices = [choice for choice in Scope.choices if choice[0] != Scope.MANAGE]
         else:
             usual, most = tokens.default_lifetime(account, Scope.MANAGE), settings.MANAGE_TOKEN_MAX_LIFETIME
-            limits += f" With the scope manage at most {most.days}; empty means {usual.days}."
+            limits += f" With the scope manage, at most {most.days} days. Leave empty for {usual.days}."
         self.fields["days"].help_text = limits
         self.fields["only_name"].widget.attrs |= PLAIN
 
@@ -114,9 +111,20 @@ def issue(request: HttpRequest, form: TokenForm, user: User, page_of: Callable[[
 def token_created(request: HttpRequest, token_id: int) -> HttpResponse:
     """Show a new token once."""
     token = tokens.token_of(person_of(session_viewer(request)), token_id)
+    first = first_use_of(token, request.path)
+    if (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
     secret = one_time_secret.reveal(request)
     shown = ways_to_use(secret, settings.PUBLIC_HOST) if secret else {}
-    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", {"token": token, **shown}))
+    context = {"token": token, "first": first, **shown}
+    return one_time_secret.clear(request, render(request, "portal/tokens/reveal.html", context))
+
+
+def first_use_of(token: ApiToken, page: str) -> FirstUse:
+    by = token.last_used_by or "A client"
+    done = f"{by} used it" if token.last_used_at else ""
+    waits = "Waiting for the first client that uses it, such as tofu init"
+    return FirstUse(page, waits, done, token.last_used_at, part=ROW)  # the rest shows the secret, once
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -132,17 +140,7 @@ def token_revoke(request: HttpRequest, token_id: int) -> HttpResponse:
 def revocation(token: ApiToken) -> dict[str, Any]:
     """The context of templates/portal/tokens/revoke.html."""
     created = creations.creations_of(token)
-    return {"token": token, "creations": created, "effects": consequences_of(_hit_by(token, created), words=WORDS)}
-
-
-def _hit_by(token: ApiToken, created: Sequence[creations.Creation]) -> Iterator[Hit]:
-    """The client that used it lately, and what it created."""
-    at = token.last_used_at
-    if at is not None and at > timezone.now() - timedelta(days=DAYS):
-        client = token.last_used_by or "A client"
-        yield Hit(Hitting.CLIENT, client, Effect.FAILS, by=token.user.username, note=token.last_used_from or "", at=at)
-    for one in created:
-        yield Hit(Hitting.CREATION, one.name, Effect.KEEPS, note=one.kind, at=one.at)
+    return {"token": token, "creations": created, "effects": of_tokens([token])}
 
 
 def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:
@@ -153,7 +151,7 @@ def revoke(request: HttpRequest, viewer: Viewer, token: ApiToken) -> None:
         messages.success(request, f"Token {token.start}… ({token.label}) revoked.")
     if "end" not in request.POST:
         return
-    reauthentication.require(request, f"End what the token {token.label} created")
+    reauthentication.require(request, f"Undo what the token {token.label} created")
     found = creations.revoke_with_creations(token=token, actor=viewer)
     if found.ended:
         messages.success(request, f"Ended: {', '.join(str(one) for one in found.ended)}.")

@@ -3,6 +3,7 @@
 Its files are redirects: a page may stay open for longer than a capability is valid (D6).
 """
 
+from http import HTTPStatus
 from typing import Any
 
 from django import forms
@@ -13,7 +14,7 @@ from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
@@ -26,7 +27,8 @@ from apps.portal.frame.page_urls import url_of
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
-from apps.portal.versions.pages import Contents, DescriptionForm, Opened, Tab, VersionPages, refusing
+from apps.portal.versions.pages import Contents, DescriptionForm, Opened, VersionPages, refusing
+from apps.portal.versions.switcher import Switcher
 from apps.providers import catalogue, comparing, lifecycle, reading
 from apps.providers.documents import sums_name
 from apps.providers.models import Package, Provider, ProviderVersion
@@ -61,6 +63,7 @@ class ProviderPages(VersionPages):
     publish_route = "portal:provider-publish"
     actions = lifecycle.ACTIONS
     settings_form = ProviderForm
+    switcher = Switcher(Provider, ProviderVersion, Kind.PROVIDER)
     columns = {"platforms": Subquery(_PACKED.values("number")), "signing": F("provider_version__signing")}
 
     def parent_and_role(
@@ -84,13 +87,11 @@ class ProviderPages(VersionPages):
         packages = shown.packages.all()
         return {
             "lead": shown.provider.description,
-            "tabs": [
-                Tab("version", "Overview"),
-                Tab("docs", "Documentation"),
-                Tab("platforms", "Platforms", len(packages)),
-                Tab("verify", "Verify"),
-                Tab("origin", "Origin"),
-            ],
+            "counts": {
+                "version": None,
+                "docs": None if shown.docs_pages.exists() else 0,
+                "platforms": len(packages),
+            },
             "packages": packages,
             "key": shown.key,
             "total_size": sum(package.size for package in packages),
@@ -108,12 +109,13 @@ PROVIDERS = ProviderPages()
 
 def _overview(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     context |= {"refusing": refusing(opened), "card": downloads_card(opened.shown.provider)}
-    context["owners"] = gate.owners_of(opened.shown.provider.namespace) if opened.role else []
+    context["owners"] = contacts.owners_of(opened.shown.provider.namespace) if opened.role else []
     ways = provider_snippets.usages(context["address"], opened.shown.release.version)
     context |= {"usages": ways, "usage_shown": "range" if context["is_latest"] and len(ways) > 1 else "exact"}
     if opened.shown.release.quarantined_at is None:  # quarantined versions give out nothing
         context |= {"docs": browsing.sections_of(opened.shown.docs_pages.all()), "docs_shown": DOCS_SHOWN}
         context["docs_url"] = url_of(context["address"], "docs", opened.shown.release.version)
+        context["may_publish"] = opened.role not in (None, Role.READER)
 
 
 def _platforms(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
@@ -128,7 +130,9 @@ def _platforms(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -
     context |= {"arches": arches, "matrix": cells}
 
 
-def _verify(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
+def _origin(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
+    """Show also what clients verify: the signed checksums, with the block for the lock file."""
+    origin_tab(request, opened, context)
     shown: ProviderVersion = opened.shown
     name, packages = sums_name(shown.provider.type, shown.release.version), shown.packages.all()
     context["sums_name"] = name
@@ -142,7 +146,16 @@ def _verify(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> N
         h1=[package.h1 for package in packages],
         zh=[f"zh:{digest}" for digest in listed],
     )
-    context["commands"] = provider_snippets.verify_commands(name, shown.key.key_id)
+    context["sums_commands"] = provider_snippets.verify_commands(name, shown.key.key_id)
+
+
+@login_not_required
+@require_safe
+def provider_verify(request: HttpRequest, *, version: str, **names: str) -> HttpResponseRedirect:
+    """The address that this part of the page of its origin had of its own."""
+    opened = PROVIDERS.open(request, version, names)
+    url = url_of(opened.shown.provider.address, "origin", opened.shown.release.version)
+    return HttpResponseRedirect(f"{url}#checksums", status=HTTPStatus.MOVED_PERMANENTLY)
 
 
 MAX_SHOWN_BYTES = 64 * 1024
@@ -203,13 +216,14 @@ def _redirect(shown: ProviderVersion, digest: str, file_name: str) -> HttpRespon
     return HttpResponseRedirect(url, headers={"Cache-Control": "no-store"})
 
 
-_TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "verify": _verify, "origin": origin_tab}
+_TABS: dict[str, Contents] = {"version": _overview, "platforms": _platforms, "origin": _origin}
 
 _VERSION = f"{PROVIDERS.path}/<str:version>"
 
 urlpatterns = [
     *urls.routes(PROVIDERS, _TABS),
     path(f"{_VERSION}/packages/<str:os>/<str:arch>", provider_package, name="provider-package"),
+    path(f"{_VERSION}/verify", provider_verify, name="provider-verify"),
     path(f"{_VERSION}/sums", provider_sums, name="provider-sums"),
     path(f"{_VERSION}/signature", provider_signature, name="provider-signature"),
 ]

@@ -143,7 +143,8 @@ class PageFrame:
     def show(
         self, request: HttpRequest, form: forms.Form, more: Mapping[str, Any], status: int = HTTPStatus.OK
     ) -> HttpResponse:
-        return render(request, self.template, {**self.context, "form": form, **more}, status=status)
+        context = {"form": form, "within": request.GET.get("namespace", ""), **self.context, **more}
+        return render(request, self.template, context, status=status)
 
     def again(self, request: HttpRequest, form: forms.Form, refused: Refused, more: Mapping[str, Any]) -> HttpResponse:
         """The form with its errors; for our script the errors by field, those of the whole form under `__all__`."""

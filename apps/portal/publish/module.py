@@ -13,6 +13,7 @@ from django.views.generic import RedirectView
 from apps.accounts.access import gate, throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Role
 from apps.lib.addresses import ModuleAddress, canonical, check_module_name, check_system
 from apps.modules import checking, folder_names, publishing
@@ -154,10 +155,10 @@ def matching(viewer: Viewer, name: str, system: str, version: str) -> dict[str, 
 def publish(request: HttpRequest, around: PageFrame = PORTAL) -> HttpResponse:
     viewer, shown = session_viewer(request), {"limits": frame.limits_of_modules()}
     if request.method != "POST" and (words := request.GET.get("suggest")) is not None:
-        throttling.count(throttling.by_account("search", viewer.user_id, ""))
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
         return JsonResponse({"modules": suggestions(viewer, words)})
     if request.method != "POST" and (name := request.GET.get("match", "")[:200]):
-        throttling.count(throttling.by_account("search", viewer.user_id, ""))
+        throttling.count(throttling.by_account("search", viewer.user_id, address_of(request)))
         return JsonResponse(
             matching(viewer, name, *(request.GET.get(part, "")[:200] for part in ("system", "version")))
         )

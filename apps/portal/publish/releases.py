@@ -23,6 +23,7 @@ from apps.modules import answers, publishing
 from apps.modules.comparing.changes import SENTENCES
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import see_other
+from apps.portal.frame.sections import sections_of
 from apps.portal.publish import approval_facts, provider_release
 from apps.portal.publish.answer_form import AnswerForm
 from apps.portal.publish.frame import limits_of_modules, ticket_for
@@ -33,6 +34,7 @@ from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import SEPARATOR
 from apps.releases.catalogue.progress import progress_of
 from apps.releases.models import Kind, Release, State
+from apps.releases.publishing import approving
 from apps.snippets import module_snippets
 
 STEPS = {"received": "Received", "checked": "Checked", "approved": "Approved", "published": "Published"}
@@ -119,10 +121,15 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
     document = progress_of(release) | (draft_facts(release) if is_provider else {})
     ticket = "" if is_provider or release.state != State.RECEIVING else ticket_for(request, release)
     # Changes whenever the fragment would look different.
-    row = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
+    row: list[Any] = [release.state, release.held_until, release.notes, release.lifecycle_at, release.quarantined_at]
     files = [(file.name, file.digest) for file in document.get("files", [])]
-    seen = json.dumps([row, release.uploaded_digest, files, document, bool(ticket)], sort_keys=True, default=str)
+    sections = sections_of("release", session_viewer(request), release)
+    of_rooms = [str(one.found) for one in sections]
+    seen = json.dumps(
+        [row, release.uploaded_digest, files, document, bool(ticket), of_rooms], sort_keys=True, default=str
+    )
     common = {
+        "sections": sections,
         "release": release,
         "document": document,
         "mark": hashlib.sha256(seen.encode()).hexdigest()[:16],
@@ -135,7 +142,7 @@ def _context(request: HttpRequest, release: Release) -> dict[str, Any]:
         viewer = session_viewer(request)
         role = gate.role_on(viewer, release.namespace, only_name=release.name) or Role.READER
         common |= tombstone_of(viewer, release, role)
-    if release.state == State.AWAITING_APPROVAL:
+    if release.state == State.AWAITING_APPROVAL and approving.awaits_person(release):
         common |= approval_facts.context_of(session_viewer(request), release, document["approval"])
     if is_provider:
         texts = provider_release.step_texts(release, document)

@@ -1,20 +1,54 @@
-"""Pages that a person can go to by typing what they want to do: `new token`, `publish`, `members of acme`."""
+"""Pages that a person can go to by typing what they want to do: `tokens`, `acme keys`, `vpc inputs`.
+
+They are those of the menus, the sections of namespaces and the tabs of versions, each from where it is declared, so
+that none can be forgotten.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
+from typing import Any
 
 from django.conf import settings
+from django.db.models import Q, QuerySet
 from django.urls import reverse
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.models import Role
+from apps.lib.addresses import canonical
 from apps.lib.text.search_terms import begins_a_part, words_of
+from apps.portal.frame import menu, namespace_tabs
+from apps.portal.frame.page_urls import url_of
+from apps.portal.frame.rows import address_of
+from apps.portal.versions import tabs
+from apps.releases.catalogue import search
+from apps.releases.models import Kind
+from apps.room import MenuEntry
 
 SHOWN = 6
-# Of the namespaces that the person owns.
-MAX_NAMESPACES = 500
+# Of the namespaces that have a word of the query in their names.
+MAX_NAMESPACES = 50
+# Modules, and providers, of which a tab is offered.
+MAX_OF_A_KIND = 2
+# Shorter words begin too many labels of tabs.
+SHORTEST = 3
+# As in `members of acme`.
+_LITTLE = {"of", "in", "the", "for"}
+
+_SIGN_IN = MenuEntry("Sign in", settings.LOGIN_URL, "log-in", words="log in account password")
+_PROVIDER = MenuEntry("Publish a provider", "portal:provider-publish", "upload", words="upload release new")
+_NAMESPACE = MenuEntry("New namespace", "portal:namespace-new", "plus", words="create")
+# Beside what the menus have: pages that others lead to.
+_MORE = (
+    MenuEntry("Your modules and providers", "portal:mine", "package", words="mine own publish"),
+    MenuEntry("Second factor", "portal:second-factor", "shield-check", words="two 2fa totp codes settings security"),
+    MenuEntry("Mail", "portal:mail", "mail", words="notifications address watch letters settings"),
+    MenuEntry("Your activity", "portal:own-activity", "history", words="audit log my"),
+)
+_API = MenuEntry("API documentation", "portal:api-docs", "book-open", words="openapi docs reference")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,21 +61,15 @@ class Action:
     words: str = ""
 
 
-_NAMESPACE_PAGES = (
-    ("Members of {}", "namespace-members", "users", "roles people access grant settings"),
-    ("Signing keys of {}", "keys", "key-round", "gpg settings"),
-    ("Settings of {}", "namespace-change", "settings", "visibility description change"),
-    ("Storage of {}", "namespace-usage", "hash", "quota usage settings"),
-    ("Activity in {}", "namespace-activity", "history", "audit log"),
-)
-
-
 def actions_for(viewer: Viewer, query: str) -> list[Action]:
     """Those whose label or other words have each word of the query; the first ones without a query."""
     words = words_of(query)
-    found = [action for action in _actions(viewer) if _has(action, words)]
+    words = [word for word in words if word not in _LITTLE] or words
+    pages = (Action(one.label, reverse(one.route), one.icon, one.words) for one in _pages(viewer))
+    found = [action for action in pages if _has(action, words)]
     if words:
         found += [action for action in _namespace_actions(viewer, words) if _has(action, words)]
+        found += _version_actions(viewer, words)
     return found[:SHOWN]
 
 
@@ -50,41 +78,47 @@ def _has(action: Action, words: list[str]) -> bool:
     return all(begins_a_part(word, text) for word in words)
 
 
-def _actions(viewer: Viewer) -> Iterator[Action]:
-    def to(label: str, name: str, icon: str, words: str = "") -> Action:
-        return Action(label, reverse(name), icon, words)
-
-    user = viewer.user
-    if user is None:
-        yield to("Sign in", settings.LOGIN_URL, "log-in", "log in account password")
-    else:
-        yield to("Publish a module", "portal:publish", "upload", "upload release new")
-        yield to("Publish a provider", "portal:provider-publish", "upload", "upload release new")
-        yield to("New token", "portal:tokens", "key-round", "create api tokens credentials")
-        yield to("Approvals", "portal:approvals", "shield-check", "approve releases second pair of eyes")
-        yield to("My releases", "portal:own-releases", "package-plus", "uploads drafts waiting")
-        if not creation_refused(viewer):
-            yield to("New namespace", "portal:namespace-new", "plus", "create")
-        yield to("Teams", "portal:teams", "users", "people groups members")
-        yield to("Account", "portal:account", "user", "profile settings password sessions passkeys sign out")
-        yield to("Second factor", "portal:second-factor", "shield-check", "two 2fa totp codes settings security")
-        yield to("My activity", "portal:own-activity", "history", "audit log")
-        if gate.operates(viewer):
-            yield to("Invitations", "portal:invitations", "mail", "invite people new user")
-        if user.is_staff:
-            yield to("Admin", "admin:index", "wrench", "operate jobs")
-            if user.has_perm("releases.view_release"):
-                yield to("Storage in use", "admin:storage", "hash", "disk usage free space bytes")
-    yield to("Modules", "portal:modules", "package", "browse list all")
-    yield to("Providers", "portal:providers", "layers", "browse list all")
-    yield to("How to use this registry", "portal:how-to", "terminal", "help login setup credentials ci docs")
-    yield to("Help", "portal:help", "book-open", "documentation docs manual guide")
-    yield to("API documentation", "portal:api-docs", "book-open", "openapi docs reference")
+def _pages(viewer: Viewer) -> list[MenuEntry]:
+    """Pages without a name in their address: those that people need often first."""
+    found = [_SIGN_IN]
+    if viewer.is_identified:
+        found = [menu.PUBLISH, _PROVIDER, *menu.YOU]
+        found += [] if creation_refused(viewer) else [_NAMESPACE]
+        found += _MORE
+    found += [*menu.operate(viewer), *menu.main(viewer), *menu.for_readers(), _API]
+    by_route: dict[str, MenuEntry] = {}
+    for one in found:
+        by_route.setdefault(one.route, one)
+    return list(by_route.values())
 
 
 def _namespace_actions(viewer: Viewer, words: list[str]) -> Iterator[Action]:
-    names = gate.namespaces_with_role(viewer, Role.OWNER).order_by("name").values_list("name", flat=True)
-    for name in names[:MAX_NAMESPACES]:
-        if any(begins_a_part(word, name.casefold()) for word in words):
-            for label, page, icon, more in _NAMESPACE_PAGES:
-                yield Action(label.format(name), reverse(f"portal:{page}", args=[name]), icon, more)
+    """The sections of each namespace whose name one of the words begins a part of, that the person may open."""
+    named = reduce(or_, (Q(canonical__contains=canonical(word)) for word in words))
+    seen = gate.visible_namespaces(viewer).filter(named)
+    rows: QuerySet[Any] = seen.annotate(held=gate.highest_role(viewer.user))
+    operates = gate.operates(viewer)
+    for row in rows.order_by("canonical", "pk")[:MAX_NAMESPACES]:
+        if not any(begins_a_part(word, row.name.casefold()) for word in words):
+            continue
+        role = Role.OWNER if operates else None if row.held is None else Role(row.held)
+        for tab, sections in namespace_tabs.seen_by(role):
+            for one in sections:
+                path = (row.name, tab.label) if one.label == tab.label else (row.name, tab.label, one.label)
+                yield Action(" / ".join(path), reverse(one.route, args=[row.name]), one.icon, one.words)
+
+
+def _version_actions(viewer: Viewer, words: list[str]) -> Iterator[Action]:
+    """The tabs that one of the words names, of the modules and providers that the others find."""
+    for kind in (Kind.MODULE, Kind.PROVIDER):
+        for tab in tabs.table(kind):
+            label = tab.label.casefold()
+            said = [word for word in words if len(word) >= SHORTEST and begins_a_part(word, label)]
+            rest = " ".join(word for word in words if word not in said)
+            if not said or not search.asked_words(rest):
+                continue
+            docs = search.search(kind=kind, namespaces=gate.visible_namespaces(viewer), query=rest)
+            for doc in docs.select_related("namespace")[:MAX_OF_A_KIND]:
+                address = address_of(doc)
+                url = url_of(address, tab.page, *([] if tab.of_all else [doc.version]))
+                yield Action(f"{address} / {tab.label}", url, "package" if kind == Kind.MODULE else "layers")

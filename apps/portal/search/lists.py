@@ -23,7 +23,7 @@ from apps.portal.frame import elsewhere
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.frame.page_urls import page_of
 from apps.portal.frame.rows import rows_of
-from apps.releases.catalogue import search
+from apps.releases.catalogue import indexing, search
 from apps.releases.models import Kind, SearchDoc
 
 PAGE = 30
@@ -46,6 +46,7 @@ class ListQuery:
     yanked: bool
     recent: bool
     team: str
+    of_rooms: dict[str, str]  # values of their facets
 
     @classmethod
     def from_request(cls, sent: QueryDict) -> "ListQuery":
@@ -58,15 +59,17 @@ class ListQuery:
             namespace,
             system,
             provider,
-            sort if sort in SORTS_OF_HITS else "",
+            sort if sort in SORTS_OF_HITS | _room_sorts() else "",
             yanked=bool(sent.get("yanked")),
             recent=bool(sent.get("recent")),
             team=_clean(sent.get("team", "")),
+            of_rooms={one.name: _clean(sent.get(one.name, "")) for one in indexing.room_facets},
         )
 
     @property
     def filters(self) -> dict[str, str]:
-        return {facet: value for facet in search.FACETS if (value := getattr(self, facet))}
+        own = {facet: value for facet in search.FACETS if (value := getattr(self, facet))}
+        return own | {facet: value for facet, value in self.of_rooms.items() if value}
 
     @property
     def is_filtered(self) -> bool:
@@ -102,7 +105,7 @@ def modules(request: HttpRequest) -> HttpResponse:
     seen: search.Namespaces = search.keys_of(visible) if query.q else visible
     page = page_of(query.docs(seen).select_related("namespace"), request, size=PAGE)
     context: dict[str, Any] = {"asked": query, "page": page, "rows": rows_of(page.object_list, query.q), "teams": teams}
-    context["sorts"] = SORTS_OF_HITS if query.q else SORTS
+    context["sorts"] = (SORTS_OF_HITS if query.q else SORTS) | _room_sorts()
     context["facets"] = search.facet_counts(
         kind=Kind.MODULE,
         namespaces=seen,
@@ -111,17 +114,34 @@ def modules(request: HttpRequest) -> HttpResponse:
         include_unlisted=query.yanked,
         since=query.since,
     )
+    context["room_facets"] = [
+        (one, values, query.of_rooms[one.name])
+        for one in indexing.room_facets
+        if (values := context["facets"][one.name])
+    ]
     if not page.paginator.count:
         # Counts that an empty list offers: with yanked modules, and without the filters.
         with_yanked = query.docs(seen, include_unlisted=True, sort=search.BY_NAME)
         unfiltered = query.docs(gate.visible_namespaces(viewer), filters={}, since=None, sort=search.BY_NAME)
         context |= {
             "yanked_count": 0 if query.yanked else with_yanked.count(),
+            "without_filters": _without_filters(request.GET),
             "unfiltered_count": unfiltered.count() if replace(query, q="").is_filtered else 0,
         }
     response = render(request, f"portal/modules/{'fragment' if is_htmx(request) else 'list'}.html", context)
     patch_vary_headers(response, ["HX-Request"])
     return response
+
+
+def _without_filters(sent: QueryDict) -> str:
+    rest = sent.copy()
+    for name in (*search.facets(), "team", "recent", "page"):
+        rest.pop(name, None)
+    return f"?{rest.urlencode()}"
+
+
+def _room_sorts() -> dict[str, str]:
+    return {one.name: f"{one.label}, {one.values[0]} first" for one in indexing.room_facets}
 
 
 def _teams(viewer: Viewer) -> list[str]:

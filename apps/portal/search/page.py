@@ -12,11 +12,12 @@ from django.views.decorators.http import require_safe
 from apps.accounts.access import throttling
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.lib.text.search_terms import words_of
 from apps.portal.frame import elsewhere
 from apps.portal.frame.negotiation import is_htmx
 from apps.portal.help import manual
 from apps.portal.search.actions import actions_for
-from apps.portal.search.rows import section_elsewhere, sections_of
+from apps.portal.search.rows import section_elsewhere, section_of_people, sections_of
 from apps.releases.catalogue import everything
 
 MAX_QUERY = 200  # characters: no address is longer
@@ -37,6 +38,9 @@ def search(request: HttpRequest) -> HttpResponse:
     answer = everything.everything(viewer, query, only=only, limit=limit)
     sections = sections_of(answer.groups, answer.words)
     found = elsewhere.providers_found(viewer, query, limit) if answer.words and not only else None
+    people = section_of_people(viewer, words_of(query), limit) if not only else None
+    if people is not None:
+        sections.append(people)
     if found is not None:
         sections.append(section_elsewhere(found))
     context: dict[str, Any] = {
@@ -44,6 +48,7 @@ def search(request: HttpRequest) -> HttpResponse:
         "only": only,
         "answer": answer,
         "elsewhere": found,
+        "people": people,
         "sections": sections,
         "actions": [] if only else actions_for(viewer, query),
         "help": [] if only else manual.find(query)[:limit],

@@ -1,11 +1,17 @@
 """Hits of the search as rows: where they lead, and what is said about them."""
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 from urllib.parse import quote
 
+from django.db.models import Q
 from django.urls import reverse
 
+from apps.accounts.access.gate import Viewer
+from apps.accounts.people import accounts
 from apps.lib.addresses import ProviderAddress
+from apps.lib.text.search_terms import begins_a_part
 from apps.portal.frame.elsewhere import Elsewhere
 from apps.portal.frame.page_urls import url_of
 from apps.portal.frame.rows import Row, address_of
@@ -36,6 +42,8 @@ _TABS = {
 }
 _PERMANENT = {everything.INPUTS: "input", everything.OUTPUTS: "output"}
 _SUBMODULES = "modules/"
+# Of those in whose names the words are, wherever.
+MAX_PEOPLE = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +91,19 @@ def section_elsewhere(found: Elsewhere) -> Section:
     """Providers of other registries, labelled with their host."""
     rows = [HitRow(one.address, one.url, "provider", version=one.version) for one in found.rows]
     return Section("elsewhere", "Providers of other registries", "globe", rows, found.count, found.url)
+
+
+def section_of_people(viewer: Viewer, words: list[str], limit: int) -> Section | None:
+    """Those whom the viewer knows, by words that each begin a part of their user name."""
+    if not words:
+        return None
+    named = reduce(and_, (Q(username__contains=word) for word in words))
+    people = (
+        accounts.shown_to(viewer).filter(named).order_by("username").values_list("username", flat=True)[:MAX_PEOPLE]
+    )
+    found = [name for name in people if all(begins_a_part(word, name) for word in words)]
+    rows = [HitRow(name, reverse("portal:person", args=[name]), "person") for name in found[:limit]]
+    return Section("people", "People", "user", rows, len(rows)) if rows else None
 
 
 def row_of(hit: Hit, what: str, words: tuple[str, ...] = ()) -> HitRow:

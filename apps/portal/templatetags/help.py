@@ -1,4 +1,4 @@
-"""`{% help "tokens" %}`: a link to the part of the help that a page is about."""
+"""`{% help "tokens" %}`: a link to the part of Docs that a page is about; and the index of Docs."""
 
 from django import template
 from django.utils.html import format_html
@@ -13,3 +13,8 @@ register = template.Library()
 def help_link(topic: str, text: str = "Learn more") -> SafeString:
     """`topic` is one of manual.topics()."""
     return format_html('<a class="nowrap" href="{}" data-help="{}">{}</a>', manual.topic_url(topic), topic, text)
+
+
+@register.simple_tag
+def docs_index() -> tuple[manual.Chapter, ...]:
+    return manual.index()

@@ -31,6 +31,14 @@ def is_long(text: str) -> bool:
     return "\n" in text or len(text) > 60  # noqa: PLR2004  # about the width of its column
 
 
+@register.filter
+def literal(text: str) -> SafeString:
+    """A type or default as its author wrote it. A filter and no template: a page shows hundreds."""
+    if is_long(text):
+        return format_html('<pre class="literal" tabindex="0"><code>{}</code></pre>', text)
+    return format_html('<code class="literal">{}</code>', text)
+
+
 @register.simple_tag
 def file_url(files_path: str, path: str, line: int = 0) -> str:
     """The page of a file of this version, at a line. Not by reverse(): a name that no route accepts must not fail."""

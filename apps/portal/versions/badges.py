@@ -15,6 +15,7 @@ from apps.http.errors import registry_dialect
 from apps.http.views import MachineView, ReadyAtAddress
 from apps.lib.errors import CredentialsRequired, NotFound
 from apps.portal.versions.pages import VersionPages
+from apps.releases.catalogue import marks
 from apps.releases.catalogue.download_figures import downloads_of_name
 
 MAX_AGE = 300  # seconds, as of public archives
@@ -42,15 +43,24 @@ class Badge(ReadyAtAddress, MachineView):
     dialect = registry_dialect
 
     def get(self, request: Request, *, pages: VersionPages, badge: str, **names: str) -> HttpResponse:  # noqa: ARG002
-        if badge not in BADGES:
-            raise NotFound("There is no such badge.", hint=f"There are {' and '.join(BADGES)}.")
         try:
             parent, _ = pages.parent_and_role(NOBODY, pages.address_type(**names))
         except CredentialsRequired:
             raise NotFound("Badges are available only in public namespaces.") from None
-        body = svg(badge, BADGES[badge](parent, pages))
+        body = svg(badge, self._value(parent, pages, badge))
         headers = {"Cache-Control": f"public, max-age={MAX_AGE}"}
         return HttpResponse(body, content_type="image/svg+xml", headers=headers)
+
+    def _value(self, parent: Any, pages: VersionPages, badge: str) -> str:
+        """Of those here, or the mark that a room makes of the latest version. Raises NotFound."""
+        if badge in BADGES:
+            return BADGES[badge](parent, pages)
+        latest = parent.versions.listed().default_first().values_list("release", flat=True).first()
+        found = {one.name: one.text for one in marks.of([latest] if latest else []).get(latest, ())}
+        if badge not in found:
+            known = " and ".join([*BADGES, *found])
+            raise NotFound("There is no such badge.", hint=f"There are {known}.")
+        return found[badge]
 
 
 def svg(label: str, value: str) -> str:

@@ -22,11 +22,12 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
 from apps.modules.dependents import configurations, users
 from apps.modules.models import Module
+from apps.portal.frame import charts
+from apps.portal.frame.charts import Series
 from apps.portal.frame.page_urls import page_of
-from apps.portal.versions import charts
-from apps.portal.versions.charts import Series
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.reports import reports_of
+from apps.portal.versions.usage_frame import usage_frame
 from apps.providers.models import Provider
 from apps.releases.catalogue import download_figures as figures
 from apps.releases.catalogue.reading import require_published
@@ -69,34 +70,32 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     viewer = session_viewer(request)
     number, days = request.GET.get("version", ""), days_in(request)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
-    address = parent.address
     if number:
         release: Release | None = pages.version_of(viewer, parent, number).release
     else:
         release = None
         require_published(parent)
     counts, team_counts = counts_of(parent, release)
-    context: dict[str, Any] = {"address": address, "namespace": parent.namespace, "release": release}
+    context = usage_frame(pages, viewer, parent, role, part="downloads", number=number)
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
-    context["part"] = "downloads"
-    context["versions"] = [] if release else figures.by_version(counts, days)
+    context |= {"only": release, "by_version": [] if release else figures.by_version(counts, days)}
     context["clients"] = figures.by_client(counts, days)
-    if viewer.is_identified and role.covers(Role.OWNER):
-        context |= {"is_owner": True, "teams": figures.by_team(team_counts, days, visible_teams(viewer))}
+    if context["is_owner"]:
+        context |= {"teams": figures.by_team(team_counts, days, visible_teams(viewer))}
         of_page = releases_of(parent) if release is None else Release.objects.filter(pk=release.pk)
         context["teamless"] = figures.teamless(of_page, days)
     by = request.GET.get("by", "")
     # How the bars may be split: where there is more than one piece, or a team, which is never all.
-    found = [("version", "By version")] if len(context["versions"]) > 1 else []
+    found = [("version", "By version")] if len(context["by_version"]) > 1 else []
     found += [("client", "By client")] if len(context["clients"]) > 1 else []
     found += [("team", "By team")] if context.get("teams") else []
     context["splits"] = [("", "Total"), *found]
     context["by"] = by if by in dict(context["splits"]) else ""
     context["chart"] = _chart(counts, team_counts, days, context)
     # Sum up the end of long tables in one row.
-    versions, clients, teams = context["versions"], context["clients"], context.get("teams", [])
+    versions, clients, teams = context["by_version"], context["clients"], context.get("teams", [])
     in_period = sum(count for _, count in clients)
-    shown: dict[str, Any] = {"versions": versions[:VERSIONS], "in_period": in_period}
+    shown: dict[str, Any] = {"by_version": versions[:VERSIONS], "in_period": in_period}
     shown["clients"] = [{"client": client, "count": count} for client, count in clients[:CLIENTS]]
     shown["more_versions"] = in_period - sum(one.count for one in versions[:VERSIONS]) if versions else 0
     shown["more_clients"] = sum(count for _, count in clients[CLIENTS:])
@@ -109,19 +108,18 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
 def outdated_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> HttpResponse:
     """Show who is still on deprecated or yanked versions. For owners: it names teams and service accounts."""
     viewer = session_viewer(request)
-    parent, _ = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
+    parent, role = pages.parent_and_role(viewer, pages.address_type(**names), need=Role.OWNER)
     address, days = parent.address, days_in(request)
     offered = users.offered(pages.kind, parent.namespace_id, address.path_name)
     all_counts, all_teams = counts_of(parent, None)
     counts, team_counts = figures.discouraged(all_counts), figures.discouraged(all_teams)
     found = users.outdated_among(users.of(viewer, address), offered)
-    context: dict[str, Any] = {"address": address, "periods": PERIODS, "period": len(days)}
-    context |= {"part": "outdated", "is_owner": True}
+    context = usage_frame(pages, viewer, parent, role, part="outdated") | {"periods": PERIODS, "period": len(days)}
     context["discouraged"] = sum(one.lifecycle != Lifecycle.MAINTAINED for one in offered)
     context["page"] = page_of(found, request, size=OUTDATED_PAGE)
     reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)
     context["reports"] = reports_of(viewer, reported.exclude(release__lifecycle=Lifecycle.MAINTAINED))
-    context["versions"] = figures.by_version(counts, days)
+    context["by_version"] = figures.by_version(counts, days)
     context["clients"] = figures.by_client(counts, days)[:CLIENTS]
     context["teams"] = figures.by_team(team_counts, days, visible_teams(viewer))[:TEAMS]
     context["teamless"] = figures.teamless(releases_of(parent).exclude(lifecycle=Lifecycle.MAINTAINED), days)
@@ -175,7 +173,7 @@ def _chart(counts: figures.Counts, team_counts: figures.TeamCounts, days: list[d
     """All downloads in one colour; or the most frequent in one each, and the rest."""
     totals, by = figures.by_day(counts, days), context["by"]
     if by == "version":
-        top = context["versions"][:COLOURS]
+        top = context["by_version"][:COLOURS]
         keys = figures.days_of(counts, ["release_id"], [one.release_id for one in top], days)
         series = _series([one.version for one in top], keys.values(), totals)
     elif by == "client":

@@ -32,9 +32,7 @@ class NotifyForm(forms.Form):
 
 
 class RestoreForm(forms.Form):
-    reason = ReasonField(
-        MAX_REASON_CHARACTERS, "Owners and publishers read it in their mail, and the audit log has it."
-    )
+    reason = ReasonField(MAX_REASON_CHARACTERS, "Owners and publishers get it by mail. Recorded in the audit log.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -11,7 +10,6 @@ from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Role
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
 from apps.modules.dependents import graph
@@ -20,6 +18,7 @@ from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.versions import diagrams
 from apps.portal.versions.diagrams import Arrow, Box
 from apps.portal.versions.pages import VersionPages
+from apps.portal.versions.usage_frame import usage_frame
 from apps.providers.reading import visible_among
 from apps.releases.catalogue.reading import require_published
 
@@ -54,9 +53,8 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     if isinstance(address, ModuleAddress):  # a provider uses none
         uses, requirements = graph.dependencies_of(viewer, address)
         uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    context: dict[str, Any] = {"address": address, "parent": parent, "steps": graph.MAX_STEPS, "part": "graph"}
-    context["is_owner"] = viewer.is_identified and role.covers(Role.OWNER)
-    context |= {"used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
+    context = usage_frame(pages, viewer, parent, role, part="graph")
+    context |= {"steps": graph.MAX_STEPS, "used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
     context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}
     context["picture"] = picture(used_by, uses, {row.node.address: " or ".join(row.versions) for row in use_rows})

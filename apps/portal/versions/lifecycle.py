@@ -12,7 +12,8 @@ from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_http_methods
 
-from apps.accounts.access import operators
+from apps.accounts.access import contacts, operators
+from apps.accounts.access.contacts import owners_of
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
@@ -202,6 +203,8 @@ def _page(
     context["is_owner"] = role == Role.OWNER
     if context["is_owner"]:
         context |= owner_links(release, address)
+    else:
+        context["owners"] = contacts.named(owners_of(release.namespace))
     context["may_yank"] = role.covers(role_to_yank(viewer, release))
     context |= {"own_yank_hours": OWN_YANK_HOURS, "yankable_until": own_yank_until(release)}
     context["is_operator"] = operators.is_operator(viewer)

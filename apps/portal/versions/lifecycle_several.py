@@ -16,7 +16,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role
-from apps.lib.errors import NotFound, RegistryError, RoleRequired
+from apps.lib.errors import NotFound
 from apps.modules import lifecycle as module_lifecycle
 from apps.modules.dependents.impact import of_releases
 from apps.portal.frame import reauthentication
@@ -25,15 +25,13 @@ from apps.portal.frame.page_urls import local_path
 from apps.portal.versions import effects
 from apps.portal.versions.lifecycle import FORMS
 from apps.providers import lifecycle as provider_lifecycle
-from apps.releases.lifecycle import verbs
+from apps.releases.lifecycle import several, verbs
 from apps.releases.lifecycle.actions import DEPRECATE, QUARANTINE, RESTORE, YANK, VersionActions
 from apps.releases.lifecycle.impact import Act
+from apps.releases.lifecycle.several import Target
 from apps.releases.models import Kind, Release, State
 
 _KEY = re.compile(r"[0-9]{1,18}")
-MAX_RELEASES = 500
-# Each of them has its own message.
-MAX_NOTIFYING = 20
 MAX_NAMED = 5
 # Nobody reads more messages than that.
 MAX_REFUSALS_SHOWN = 10
@@ -94,12 +92,12 @@ SEVERAL = {
 def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpResponse:
     viewer, action = session_viewer(request), SEVERAL.get(act)
     if not operators.is_operator(viewer):
-        raise RoleRequired("Only staff can do this.", hint="Ask one of them.")
+        raise operators.for_operators(viewer)
     chosen = _releases(releases)
     if action is not None and chosen:
         operators.require_permission(viewer, chosen[0].namespace, action.permission)
     else:
-        raise NotFound("There are no such versions.", hint="Select them in the admin again.")
+        raise NotFound("There are no such versions.", hint="Select them in Operate again.")
     back = local_path(request.GET.get("next", "")) or reverse("portal:home")
     form = FORMS[act](request.POST if request.method == "POST" else None, auto_id=f"{act}_%s")
     if request.method == "POST" and form.is_valid():
@@ -121,37 +119,39 @@ def several_lifecycle(request: HttpRequest, *, act: str, releases: str) -> HttpR
     return render(request, "portal/lifecycle/several.html", context, status=status)
 
 
-def _may_notify(releases: Sequence[Release]) -> bool:
-    """Each version has its own message, about which the people of one namespace read."""
-    return len(releases) <= MAX_NOTIFYING and len({one.namespace_id for one in releases}) == 1
-
-
 def _releases(keys: str) -> list[Release]:
     """By their primary keys, as the admin selects them; other text is ignored."""
-    known = [int(key) for key in keys.split(",")[:MAX_RELEASES] if _KEY.fullmatch(key)]
+    known = [int(key) for key in keys.split(",")[: several.MAX_VERSIONS] if _KEY.fullmatch(key)]
     rows = Release.objects.filter(pk__in=known, state__in=[State.PUBLISHED, State.PURGED])
     return list(rows.select_related("namespace", "lifecycle_by", "quarantined_by").order_by("pk"))
 
 
 def _carry_out(request: HttpRequest, viewer: Viewer, act: str, releases: list[Release], told: dict[str, Any]) -> None:
-    """Each by its own verb and transaction; those that cannot are named with the reason."""
-    refused, weighed = [], SEVERAL[act].weighed
-    notify = told.pop("notify", False) and _may_notify(releases)
-    for release in releases:
-        actions, said = ACTIONS[release.kind], dict(told)
-        if notify and weighed is not None:
-            found = of_releases(viewer, [release], weighed, role=Role.OWNER)
-            said["people"] = effects.people_of(viewer, {"notify": True}, found, release.namespace)
-        try:
-            getattr(actions, act)(viewer=viewer, address=actions.address_of(release), version=release.version, **said)
-        except RegistryError as refusal:
-            refused.append(f"{release}: {sentence(refusal)}")
-    for words in refused[:MAX_REFUSALS_SHOWN]:
-        messages.error(request, words)
+    """Those that cannot are named with the reason."""
+    weighed, people_of = SEVERAL[act].weighed, None
+    targets = {_target(one): one for one in releases}
+    if told.pop("notify", False) and weighed is not None and _may_notify(releases):
+
+        def people_of(target: Target) -> list[int]:
+            found = of_releases(viewer, [targets[target]], weighed, role=Role.OWNER)
+            return effects.people_of(viewer, {"notify": True}, found, targets[target].namespace)
+
+    done, refused = several.carry_out(act, list(targets), viewer=viewer, people_of=people_of, **told)
+    for one in refused[:MAX_REFUSALS_SHOWN]:
+        messages.error(request, f"{targets[one.target]}: {sentence(one.error)}")
     if len(refused) > MAX_REFUSALS_SHOWN:
         messages.error(request, f"{len(refused) - MAX_REFUSALS_SHOWN} more were rejected.")
-    if len(refused) < len(releases):
-        messages.success(request, f"{SEVERAL[act].done}: {len(releases) - len(refused)}.")
+    if done:
+        messages.success(request, f"{SEVERAL[act].done}: {len(done)}.")
+
+
+def _target(release: Release) -> Target:
+    actions = ACTIONS[release.kind]
+    return Target(actions, actions.address_of(release), release.version)
+
+
+def _may_notify(releases: Sequence[Release]) -> bool:
+    return several.may_notify(one.namespace.name for one in releases)
 
 
 urlpatterns = [path("lifecycle/<str:act>/<str:releases>", several_lifecycle, name="lifecycle-several")]

@@ -14,7 +14,9 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import page_of, url_of
+from apps.portal.frame.sections import sections_of
 from apps.portal.versions.pages import VersionPages, badges_markdown
+from apps.releases.catalogue import marks
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.lifecycle import tombstones
 from apps.releases.models import DownloadCount, Lifecycle, Release, State
@@ -53,8 +55,7 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
         raise NotFound(f"There is no {pages.kind} {address.path_name} in {address.namespace}.")
     show = request.GET.get("show", "all")
     show = show if show in SHOWS else "all"
-    latest = parent.versions.listed().default_first().values_list("release__version", flat=True).first()
-    context: dict[str, Any] = {"parent": parent, "address": address, "show": show, "latest": latest or ""}
+    context: dict[str, Any] = {"show": show}
     context["shows"] = [(one, label, counts[one.replace("-", "_")]) for one, (label, _) in SHOWS.items()]
     # Highest first, with the fields of a row only: an inspection alone can be large.
     fetched = DownloadCount.objects.filter(release=OuterRef("pk")).values("release").annotate(total=Sum("count"))
@@ -64,11 +65,18 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     context["page"] = page_of(
         described.select_related("created_by", "lifecycle_by", "quarantined_by").newest_first(), request, size=PAGE
     )
-    context["role"] = role if viewer.is_identified else None
+    said = marks.of(one.pk for one in context["page"].object_list if one.quarantined_at is None)
+    for one in context["page"].object_list:
+        one.marks = said.get(one.pk, ())
     context["badges"] = badges_markdown(address) if parent.namespace.visibility == Visibility.PUBLIC else ""
-    if publishing := pages.publishing(address, context["role"]):
-        context |= {**publishing, "publish_command": pages.publish_command(parent)}
-    return render(request, f"portal/{pages.kind}/versions.html", context | pages.beside_versions(parent))
+    frame = pages.frame_of_all(viewer, parent, role, "versions")
+    default: Release | None = frame.get("release")
+    if default is not None:
+        is_listed = default.lifecycle != Lifecycle.YANKED and not default.is_held_back
+        context["listed"] = default.version if is_listed else ""
+        if "publish_url" in frame:
+            context["publish_command"] = pages.publish_command(parent.address, frame["highest"])
+    return render(request, f"portal/{pages.kind}/versions.html", {**frame, **context, **pages.beside_versions(parent)})
 
 
 TITLES = {
@@ -81,8 +89,10 @@ TITLES = {
 @login_not_required
 @require_safe
 def version_compare(request: HttpRequest, *, pages: VersionPages, numbers: str, **names: str) -> HttpResponse:
-    found = pages.compare(session_viewer(request), pages.address_type(**names), numbers)
-    return render(request, f"portal/{pages.kind}/compare.html", context_of(found))
+    viewer = session_viewer(request)
+    found = pages.compare(viewer, pages.address_type(**names), numbers)
+    context = context_of(found) | {"sections": sections_of("comparison", viewer, found)}
+    return render(request, f"portal/{pages.kind}/compare.html", context)
 
 
 def context_of(comparison: Comparison) -> dict[str, Any]:

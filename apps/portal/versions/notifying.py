@@ -16,7 +16,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, User
 from apps.lib.errors import Invalid, NotFound, TooManyAttempts
 from apps.modules.dependents import configurations, users
-from apps.modules.dependents.impact import owners_of
+from apps.modules.dependents.impact import owners_among
 from apps.notify import outbox
 from apps.notify.mail.reach import Reach, reach_of
 from apps.notify.models import Topic, Watch
@@ -36,7 +36,7 @@ class MessageForm(forms.Form):
     message = forms.CharField(
         max_length=message_verbs.MAX_CHARACTERS,
         widget=forms.Textarea({"rows": 5}),
-        help_text="What they should do, and until when. The mail names you, the versions and their page.",
+        help_text="Say what they should do, and by when. The mail includes your name, the versions and a link.",
     )
 
 
@@ -142,5 +142,5 @@ def _people(
         for use in users.of(viewer, parent.address)
         if users.selected(use.constraint, use.source, offered) in versions
     }
-    found |= owners_of(calling)
+    found |= owners_among(calling)
     return message_verbs.readers_of_mail(found, but=viewer.user_id)

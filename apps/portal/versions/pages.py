@@ -13,7 +13,6 @@ from django import forms
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.db.models import Count, Subquery
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
@@ -29,23 +28,16 @@ from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.versions import tabs
 from apps.portal.versions.effects import tombstone_of
+from apps.portal.versions.switcher import Switcher, UrlOf
+from apps.releases.catalogue import marks
 from apps.releases.catalogue.comparing import Comparison
 from apps.releases.catalogue.describing import MAX_CHARACTERS, checked_url
 from apps.releases.lifecycle import tombstones
 from apps.releases.lifecycle.actions import VersionActions
 from apps.releases.models import Kind, Lifecycle, Release
-from apps.releases.origin.models import verified
 from apps.snippets import client_setup, module_snippets
-
-SWITCHER = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Tab:
-    page: str
-    label: str
-    count: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +51,6 @@ class Opened:
 
 # What a tab shows: adds to the context that its frame has.
 Contents = Callable[[HttpRequest, Opened, dict[str, Any]], None]
-# The page of another version, by its number.
-UrlOf = Callable[[str], str]
 
 
 class VersionPages(ABC):
@@ -70,6 +60,7 @@ class VersionPages(ABC):
     publish_route: str
     actions: VersionActions[Any]
     settings_form: type[forms.Form]
+    switcher: Switcher
     # More columns in the list of versions.
     columns: Mapping[str, Any]
 
@@ -91,7 +82,7 @@ class VersionPages(ABC):
 
     @abstractmethod
     def details_of(self, shown: Any) -> dict[str, Any]:
-        """`lead` and `tabs` of the frame, and the kind's own context."""
+        """`lead` of the frame, `counts` of the kind's own tabs (`tabs.shown`), and its own context."""
 
     @abstractmethod
     def compare(self, viewer: Viewer, address: Any, numbers: str) -> Comparison:
@@ -105,7 +96,7 @@ class VersionPages(ABC):
         """More context for the list of versions."""
         return {}
 
-    def publish_command(self, parent: Any) -> str:  # noqa: ARG002
+    def publish_command(self, address: Any, highest: str) -> str:  # noqa: ARG002
         """One command that publishes the version after the highest one; empty if one is not enough."""
         return ""
 
@@ -120,11 +111,12 @@ class VersionPages(ABC):
         parent = getattr(shown, self.kind)
         address = parent.address
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
-        context["namespace"] = parent.namespace
+        context |= {"namespace": parent.namespace, "kind": self.kind}
+        context["marks"] = marks.of([release.pk])[release.pk] if release.quarantined_at is None else []
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
         files = self.files_of(shown) if role == Role.OWNER else []
         context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
-        context |= self._others(shown, parent, url_in or (lambda number: url_of(address, tab, number)))
+        context |= self.switcher.context_of(shown, url_in or (lambda number: url_of(address, tab, number)))
         context["repository"] = repository(parent.source_url)
         # No block to copy for versions that should not be used.
         context["is_folded"] = release.lifecycle == Lifecycle.YANKED or release.quarantined_at is not None
@@ -137,42 +129,28 @@ class VersionPages(ABC):
         if role is not None and role.covers(Role.OWNER):
             context |= owner_links(release, address)
         details = self.details_of(shown)
-        details["tabs"] = [one for one in details["tabs"] if one.count != 0 or one.page == tab]
+        counts = {"origin": None, "versions": context["version_count"], "users": None, **tabs.counts_of_rooms(opened)}
+        context["tabs"] = tabs.shown(self.kind, address, release.version, counts | details.pop("counts"), tab)
         return context | details
+
+    def frame_of_all(self, viewer: Viewer, parent: Any, role: Role, tab: str, number: str = "") -> dict[str, Any]:
+        """The frame around a page about all versions: that of version `number`, by default of the default one.
+
+        Only the address and one tab where no version can be read.
+        """
+        shown = self.version_of(viewer, parent, number) if number else self.default_of(viewer, parent)
+        known, address = role if viewer.is_identified else None, parent.address
+        if shown is not None:
+            return self.frame(Opened(viewer, known, shown), tab, lambda other: url_of(address, "version", other))
+        context = {"address": address, "parent": parent, "namespace": parent.namespace, "role": known, "tab": tab}
+        context |= {"kind": self.kind, "lead": parent.description, **self.publishing(address, known)}
+        return {**context, "tabs": tabs.shown(self.kind, address, "", {"versions": None}, tab)}
 
     def publishing(self, address: Address, role: Role | None) -> dict[str, str]:
         """The page on which the next version is published, for those who may."""
         if role is None or not role.covers(Role.PUBLISHER):
             return {}
         return {"publish_url": f"{reverse(self.publish_route)}?{urlencode(asdict(address))}"}
-
-    def _others(self, shown: Any, parent: Any, url_in: UrlOf) -> dict[str, Any]:
-        """The first versions for the switcher, and facts about all of them, in two queries for any number."""
-        rows, key = parent.versions.published(), bytes(shown.release.sort_key)
-        listed, number = rows.listed(), "release__version"
-        asked = {
-            "newer": listed.filter(release__sort_key__gt=key).newest_first().reverse().values(number)[:1],
-            "older": listed.filter(release__sort_key__lt=key).newest_first().values(number)[:1],
-            "latest": rows.default_first().values(number)[:1],
-            "latest_key": rows.default_first().values("release__sort_key")[:1],
-            "highest": rows.newest_first().values(number)[:1],
-            "version_count": rows.order_by().values(self.kind).annotate(number=Count("pk")).values("number"),
-        }
-        queries: dict[str, Any] = {name: Subquery(query) for name, query in asked.items()}
-        about = {**queries, "is_verified": verified(shown.release.pk)}
-        found = type(parent).objects.filter(pk=parent.pk).annotate(**about).values(*about).get()
-        found |= {"latest": found["latest"] or shown.release.version, "version_count": found["version_count"] or 0}
-        # Only what the switcher shows: the texts of a module can be large.
-        fields = ("version", "lifecycle", "published_at")
-        others = rows.newest_first().select_related("release")
-        others = others.only(self.kind, "is_prerelease", *(f"release__{field}" for field in fields))[:SWITCHER]
-        return {
-            **found,
-            "is_latest": found["latest"] == shown.release.version,
-            "is_older": key < bytes(found["latest_key"] or key),
-            "versions": [(one, url_in(one.release.version)) for one in others],
-            **{f"{step}_url": url_in(found[step]) for step in ("newer", "older") if found[step]},
-        }
 
 
 def owner_links(release: Release, address: Address) -> dict[str, str]:
@@ -239,6 +217,8 @@ def version_tab(
 def _tab(request: HttpRequest, pages: VersionPages, opened: Opened, tab: str, contents: Contents) -> HttpResponse:
     context = pages.frame(opened, tab)
     contents(request, opened, context)
+    if of_room := tabs.of_room(tab):
+        return render(request, "portal/version/room_tab.html", {**context, "of_room": of_room})
     return render(request, f"portal/{pages.kind}/{tab}.html", context)
 
 
@@ -252,7 +232,8 @@ class DescriptionForm(forms.Form):
         max_length=MAX_CHARACTERS,
         required=False,
         label="Repository",
-        help_text="Its repository: https://git.example.com/team/code. Update bots read the changelog there.",
+        help_text="The repository, for example https://git.example.com/team/code. Update bots read the changelog "
+        "there.",
         widget=forms.TextInput(attrs={"inputmode": "url", "autocapitalize": "none", "spellcheck": "false"}),
     )
 

@@ -8,6 +8,7 @@ from django.urls import URLPattern, path
 
 from apps.portal.versions import badges, downloads, feeds, graph, lifecycle, listing, notifying, usage
 from apps.portal.versions.pages import Contents, VersionPages, default_version, version_settings, version_tab
+from apps.portal.versions.tabs import of_rooms
 
 
 def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern]:
@@ -17,6 +18,7 @@ def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern
         return path(f"{pages.path}{url}", view, {"pages": pages, **given}, name=f"{pages.kind}{name}")
 
     more = {tab: contents for tab, contents in tabs.items() if tab != "version"}
+    more |= {tab.page: room.resolved(tab.contents) for room, tab in of_rooms()}
     return [
         page("", default_version, "", contents=tabs["version"]),
         page("/settings", version_settings, "-settings"),

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -12,13 +11,13 @@ from django.views.decorators.http import require_safe
 
 from apps.accounts.access.gate import visible_teams
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Role
 from apps.modules.dependents import configurations, users
 from apps.modules.dependents.users import Offered, Use
 from apps.portal.frame.page_urls import page_of
 from apps.portal.versions.downloads import PERIODS, TEAMS, counts_of, releases_of
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.reports import reports_of
+from apps.portal.versions.usage_frame import usage_frame
 from apps.releases.catalogue import download_figures as figures
 from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Lifecycle
@@ -44,15 +43,15 @@ def version_usage(request: HttpRequest, *, pages: VersionPages, **names: str) ->
     require_published(parent)
     counts, team_counts = counts_of(parent, None)
     days = figures.last_days(timezone.now().date(), PERIODS[0])
-    context: dict[str, Any] = {"address": address, "part": "users", "totals": figures.totals(counts, days[-1])}
+    context = usage_frame(pages, viewer, parent, role, part="users") | {"totals": figures.totals(counts, days[-1])}
     context["page"] = page = page_of(users.of(viewer, address), request, size=PAGE)
     context["callers"] = _callers(
         list(page.object_list), users.offered(pages.kind, parent.namespace_id, address.path_name)
     )
-    if viewer.is_identified and role.covers(Role.OWNER):
+    if context["is_owner"]:
         teams = figures.by_team(team_counts, days, visible_teams(viewer))
         reported = configurations.uses_of(pages.kind, parent.namespace_id, address.path_name)
-        context |= {"is_owner": True, "teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
+        context |= {"teams": teams[:TEAMS], "more_teams": sum(one.count for one in teams[TEAMS:])}
         context["reports"] = reports_of(viewer, reported)
         context["teamless"] = figures.teamless(releases_of(parent), days)
     return render(request, "portal/version/users.html", context)

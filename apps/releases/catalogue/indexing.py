@@ -3,7 +3,7 @@
 Documents that a defect or an older Larder left outdated are rebuilt. The doors of the kinds name the refreshers.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any
@@ -38,6 +38,22 @@ BATCH_SIZE = 500
 MAX_PARAMETERS = 10_000
 Refresh = Callable[[Release], None]
 refreshers: dict[str, Refresh] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class RoomFacet:
+    """A filter that a room adds to the lists, and an order: `values` are those that documents can have, the first ones
+    first. `value_of` returns that of a release, or "".
+    """
+
+    name: str
+    label: str
+    values: tuple[str, ...]
+    value_of: Callable[[Release], str]
+
+
+# By registry_site/wiring.py.
+room_facets: tuple[RoomFacet, ...] = ()
 DOCS_BATCH_SIZE = 100
 
 
@@ -89,14 +105,28 @@ def put(*, release: Release, entry: Entry, is_listed: bool) -> SearchDoc:
         ]
         SearchDoc.objects.filter(pk=doc.pk).update(downloads=fetched or 0)
     index_words(doc, entry)
-    facets = {(facet, value[:200]) for facet, values in entry.facets.items() for value in values if value}
-    there = {(row.facet, row.value): row.pk for row in SearchFacet.objects.filter(doc=doc)}
+    put_facets(doc, {**entry.facets, **{one.name: [one.value_of(release)] for one in room_facets}})
+    return doc
+
+
+def put_facets(doc: SearchDoc, given: Mapping[str, Iterable[str]], *, only: Collection[str] | None = None) -> None:
+    """Write those of the document; with `only` those of these facets, and no other changes."""
+    facets = {(facet, value[:200]) for facet, values in given.items() for value in values if value}
+    rows = SearchFacet.objects.filter(doc=doc, **({} if only is None else {"facet__in": only}))
+    there = {(row.facet, row.value): row.pk for row in rows}
     SearchFacet.objects.filter(pk__in=[key for pair, key in there.items() if pair not in facets]).delete()
     fresh = sorted(facets - there.keys())
     SearchFacet.objects.bulk_create(
         [SearchFacet(doc=doc, facet=facet, value=value) for facet, value in fresh], ignore_conflicts=True
     )
-    return doc
+
+
+def refresh_facet(name: str, release: Release) -> None:
+    """Write a room's facet again where the release is the version that lists show."""
+    doc = SearchDoc.objects.filter(kind=release.kind, namespace=release.namespace_id, release=release).first()
+    facet = next((one for one in room_facets if one.name == name), None)
+    if doc is not None and facet is not None:
+        put_facets(doc, {name: [facet.value_of(release)]}, only=[name])
 
 
 def sort_key(namespace: str, name: str) -> bytes:

@@ -31,6 +31,7 @@ from django.db.models.functions import Coalesce, Least
 
 from apps.accounts.models import Namespace
 from apps.lib.text.search_terms import spellings, words_of
+from apps.releases.catalogue import indexing
 from apps.releases.catalogue.indexing import README
 from apps.releases.catalogue.ranking import (
     BEGINS,
@@ -103,6 +104,9 @@ def search(
         return rows.order_by("-published_at", *by_name)
     if sort == DOWNLOADS:
         return rows.order_by("-downloads", *by_name)
+    for facet in indexing.room_facets:
+        if sort == facet.name:
+            return rows.order_by(_place_in(facet), *by_name)
     if sort == RELEVANCE and words:
         as_one = as_one_name(words)
         if all(keys_of(seen).is_frequent(word) for word in words):
@@ -113,6 +117,18 @@ def search(
             cost = Least(cost, _cost(as_one, len(words) * WRITTEN))
         return rows.order_by(ExpressionWrapper(cost - worth_in_sql(), IntegerField()), "-downloads", *by_name)
     return rows.order_by(*by_name)
+
+
+def facets() -> tuple[str, ...]:
+    """Return those of the core, and of rooms."""
+    return (*FACETS, *(one.name for one in indexing.room_facets))
+
+
+def _place_in(facet: indexing.RoomFacet) -> Expression:
+    """The place of a document's value in the order of the facet; last without one."""
+    mine = SearchFacet.objects.filter(doc=OuterRef("pk"), facet=facet.name)
+    places = [When(Exists(mine.filter(value=value)), then=Value(place)) for place, value in enumerate(facet.values)]
+    return Case(*places, default=Value(len(places)), output_field=IntegerField())
 
 
 def asked_words(query: str) -> list[str]:
@@ -137,9 +153,9 @@ def facet_counts(
     """
     words, chosen = asked_words(query), filters or {}
     seen: Namespaces = keys_of(namespaces) if words else namespaces
-    unchosen = [facet for facet in FACETS if facet != "namespace" and not chosen.get(facet)]
+    unchosen = [facet for facet in facets() if facet != "namespace" and not chosen.get(facet)]
     found: dict[str, list[FacetValue]] = {}
-    for facet in FACETS:
+    for facet in facets():
         if facet in found:
             continue
         others = {name: value for name, value in chosen.items() if name != facet}

@@ -21,6 +21,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Role
 from apps.lib.errors import Invalid, NotFound, RoleRequired
 from apps.releases.lifecycle import purging, verbs, verification
+from apps.releases.lifecycle.impact import Act
 from apps.releases.models import Lifecycle, Release, State
 
 # The permissions of staff: the admin asks for the same ones before it offers an act.
@@ -28,6 +29,7 @@ DEPRECATE, YANK, QUARANTINE, RESTORE, PURGE, VERIFY = (
     f"releases.{act}_release" for act in ("deprecate", "yank", "quarantine", "restore", "purge", "verify")
 )
 
+_OF_STAFF = {Act.QUARANTINE: QUARANTINE, Act.PURGE: PURGE}
 
 # How long after publishing its publisher may yank a version.
 OWN_YANK_HOURS = 72
@@ -192,6 +194,18 @@ class VersionActions(ABC, Generic[A]):
             viewer, address.namespace, need=need, only_name=address.path_name, spelled=address.spelled
         )
         return self._shown(viewer, address, version), role
+
+    def weighed(self, viewer: Viewer, address: A, version: str, act: Act) -> tuple[Release, Role]:
+        """Return the version and the role with which the viewer reads what the act does to its users: those who may do
+        it, and publishers for a yank. Raises as the act does.
+        """
+        if permission := _OF_STAFF.get(act):
+            release, role = self.operated_release(viewer, address, version, permission), Role.OWNER
+        else:
+            release, role = self.release_and_role(viewer, address, version)
+        if obstacle := verbs.obstacle_to(act, release):
+            raise obstacle
+        return release, role
 
     def _shown(self, viewer: Viewer, address: A, version: str) -> Release:
         release = self._found(address, version)

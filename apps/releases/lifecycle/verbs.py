@@ -153,7 +153,7 @@ def obstacle_to(verb: str, release: Release) -> Conflict | None:
     if release.state != State.PUBLISHED:
         said = f"{release} is {release.state}: only published versions have a lifecycle."
     elif release.quarantined_at is not None:
-        hint = "It can only be restored or purged now."
+        hint = "It can now only be restored or purged."
     elif verb == "deprecate" and release.lifecycle != Lifecycle.MAINTAINED:
         hint = "Restore it first, then deprecate it again."
     elif verb == "yank" and release.lifecycle == Lifecycle.YANKED:

@@ -60,7 +60,7 @@ class Origin(models.Model):
         return bool(self.vendor and self.claims) and not self.others
 
 
-def verified(which: str | int = "pk") -> models.Exists:
+def verified(which: str | models.Expression = "pk") -> models.Exists:
     """Annotate releases, or rows with a path to one, with whether their origin is verified; or rows with one's key."""
     release = models.OuterRef(which) if isinstance(which, str) else which
     # Not equal: of an equation PostgreSQL makes a hash of all origins, to show fifteen rows.

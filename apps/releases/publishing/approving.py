@@ -36,6 +36,9 @@ from apps.releases.publishing.pipeline import Work
 LIFETIME = timedelta(days=14)
 LONGEST_REASON = 500
 _AGAIN = "Upload it again; the version number is free."
+# What rooms ask beside the approval of a person. Each returns whether the release has to wait, and writes down for
+# what, in a transaction that has locked its row. By registry_site/wiring.py.
+conditions: tuple[Callable[[Release], bool], ...] = ()
 UNAPPROVED = Reason("not_approved", "a release without a decision", "an approval within 14 days", _AGAIN)
 
 SUSPENDED = Reason(
@@ -47,7 +50,7 @@ SUSPENDED = Reason(
 
 
 def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> None:
-    """Return if the namespace asks for no approval or these bytes are approved; otherwise wait for one.
+    """Return if nothing has to be waited for; otherwise have the release wait for a person or for what rooms ask.
 
     `comparison` is for the approver, and may read storage. Raises Refusal for what a connection has sent that is
     suspended by now.
@@ -55,16 +58,34 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
     release = work.release
     if authors.is_suspended(release):
         raise Refusal([SUSPENDED])
+    row = _to_approve(release, comparison)
+    if row is None and not conditions:
+        return
+    with transaction.atomic():
+        work.claim.guard()
+        Release.objects.select_for_update(no_key=True).get(pk=release.pk)
+        waiting = [condition(release) for condition in conditions]
+        if row is None and not any(waiting):
+            return
+        transitions.move(release, State.CHECKING, to=State.AWAITING_APPROVAL)
+        if row is not None:
+            _ask(release, row)
+    if work.archive_key:
+        store.discard_staged(staging.repacked_key(release))  # made again once it is approved
+
+
+def _to_approve(release: Release, comparison: Callable[[], dict[str, Any]]) -> dict[str, Any] | None:
+    """The columns of its approval; None if the namespace asks for none, or these bytes are approved."""
     # By the row as it is now: the worker's may be from before the switch.
     namespace = Namespace.objects.filter(pk=release.namespace_id, requires_approval=True).first()
     if namespace is None:
-        return
+        return None
     known = Approval.objects.filter(release=release).first()
     if known is not None and known.allows(release.digest):
-        return
+        return None
     needs_two = namespace.approval_needs_two_people or settings.APPROVALS_NEED_TWO_PEOPLE
     now = timezone.now()
-    row: dict[str, Any] = {
+    return {
         "digest": release.digest,
         "needs_two": needs_two and authors.is_automated(release),
         "asked_at": now,
@@ -76,21 +97,34 @@ def require(work: Work[Any], *, comparison: Callable[[], dict[str, Any]]) -> Non
         **dict.fromkeys(("first_has_second_factor", "has_second_factor"), False),
         "reason": "",
     }
-    with transaction.atomic():
-        work.claim.guard()
-        Approval.objects.update_or_create(release=release, defaults=row)
-        transitions.move(release, State.CHECKING, to=State.AWAITING_APPROVAL)
-        record(
-            Event.RELEASE_APPROVAL_REQUESTED,
-            actor_id=None,
-            subject=str(release),
-            release=release.pk,
-            digest=release.digest,
-            unusual=row["unusual"],
-            until=row["until"].isoformat(),
-        )
-    if work.archive_key:
-        store.discard_staged(staging.repacked_key(release))  # made again once it is approved
+
+
+def _ask(release: Release, row: dict[str, Any]) -> None:
+    Approval.objects.update_or_create(release=release, defaults=row)
+    record(
+        Event.RELEASE_APPROVAL_REQUESTED,
+        actor_id=None,
+        subject=str(release),
+        release=release.pk,
+        digest=release.digest,
+        unusual=row["unusual"],
+        until=row["until"].isoformat(),
+    )
+
+
+def awaits_person(release: Release) -> bool:
+    """Return whether someone has to approve it: others wait for what rooms ask alone."""
+    return Approval.objects.filter(release=release, decision=Decision.WAITING).exists()
+
+
+def resume(release: Release) -> None:
+    """Let a release begin again that waited for what a room asks, unless someone still has to approve it.
+
+    Raises Moved, and IntegrityError while the job that had it wait has not ended.
+    """
+    if not awaits_person(release):
+        transitions.move(release, State.AWAITING_APPROVAL, to=State.RECEIVED)
+        queue.enqueue(f"publish-{release.kind}", target=release.pk, created_by_id=release.created_by_id)
 
 
 def approve(*, release: Release, viewer: Viewer, digest: str, has_second_factor: bool = False) -> bool:
@@ -146,12 +180,14 @@ def cancel(*, release: Release, viewer: Viewer) -> None:
 
     The caller has asked the gate. Raises Conflict.
     """
-    if not may_cancel(release, viewer):
+    if awaits_person(release) and not may_cancel(release, viewer):
         raise Conflict(
             f"{release} awaits approval: only its author, and those who took part in it, can cancel it.",
             hint="Decline it, with a reason.",
         )
-    by = "its author" if viewer.user_id == release.created_by_id else "someone who took part in it"
+    by = "its author" if viewer.user_id == release.created_by_id else "another publisher"
+    if may_cancel(release, viewer) and viewer.user_id != release.created_by_id:
+        by = "someone who took part in it"
     reason = Reason("cancelled", f"a release that {by} cancelled before it was approved", "an approval", _AGAIN)
     transitions.reject(release, [reason], sources=[State.AWAITING_APPROVAL], actor_id=viewer.user_id)
     staging.discard(release)
@@ -189,7 +225,8 @@ def perhaps_for(viewer: Viewer) -> Q:
     """Match what awaits approval where the viewer has the role: more than `waiting_for`, and cheap to ask."""
     granted = gate.grants_of(viewer.user).filter(role__gte=Role.PUBLISHER).values("namespace")
     within = gate.namespaces_with_role(viewer, Role.PUBLISHER).filter(pk__in=granted)
-    waiting = Q(state=State.AWAITING_APPROVAL, namespace__in=within) & ~Q(created_by=viewer.user_id)
+    waiting = Q(state=State.AWAITING_APPROVAL, approval__decision=Decision.WAITING, namespace__in=within)
+    waiting &= ~Q(created_by=viewer.user_id)
     if viewer.token is not None and viewer.token.only_name:
         waiting &= Q(name=viewer.token.only_name)
     return waiting
@@ -203,7 +240,7 @@ def _decidable(
     row = deciding.approval_of(release)
     if (bond := bond_of(release, viewer, row)) is not None:
         raise _refused(release, viewer, str(bond.tie), deciding.refusal(release, bond))
-    if release.state != State.AWAITING_APPROVAL or row is None:
+    if release.state != State.AWAITING_APPROVAL or row is None or row.decision != Decision.WAITING:
         raise Conflict(f"{release} is {release.state}: it does not await approval.", hint="Reload its page.")
     if digest.strip().lower().removeprefix("sha256:") != row.digest:
         raise _refused(release, viewer, "digest", _changed(release, row, digest))
@@ -231,11 +268,11 @@ def _refused(release: Release, viewer: Viewer, why: str, error: RegistryError) -
 def _without_factor(viewer: Viewer) -> RoleRequired:
     if viewer.token is not None:
         return RoleRequired(
-            "This namespace asks for a second factor at each approval, and a token has none.",
+            "This namespace requires a second factor for each approval, and a token has none.",
             hint="Approve it on the release's page.",
         )
     return RoleRequired(
-        "This namespace asks for a second factor at each approval, entered in the last ten minutes.",
+        "This namespace requires a second factor for each approval, entered in the last ten minutes.",
         hint="Set one up on your account page, or confirm yours, and approve it again.",
     )
 
@@ -243,5 +280,5 @@ def _without_factor(viewer: Viewer) -> RoleRequired:
 def _changed(release: Release, row: Approval, digest: str) -> Conflict:
     return Conflict(
         f"{release} changed in the meantime: its digest is sha256:{row.digest}, and you looked at {digest[:80]!a}.",
-        hint="Look at what it contains now, and decide again.",
+        hint="Review its current contents, and decide again.",
     )

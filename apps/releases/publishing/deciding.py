@@ -6,7 +6,7 @@ from operator import itemgetter
 
 from django.db.models import Q, QuerySet
 
-from apps.accounts.access import gate
+from apps.accounts.access import contacts
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Membership, Role, User
 from apps.lib.errors import RegistryError, RoleRequired
@@ -21,10 +21,10 @@ MAX_ASKED = 40
 
 _TIES = {
     Tie.AUTHOR: "You published it yourself",
-    Tie.SAME_PERSON: "It was published by another account of yours: both have the same identity or mail address",
+    Tie.SAME_PERSON: "Published by another account of yours: both have the same identity or mail address",
     Tie.OWN_MACHINE: "Its author can make tokens of this service account",
-    Tie.MACHINE: "It was published by a service account whose tokens you can make",
-    Tie.SAME_TEAM: "It was published by a service account of the same people as this one",
+    Tie.MACHINE: "Published by a service account whose tokens you can create",
+    Tie.SAME_TEAM: "Published by a service account managed by the same people as this one",
     Tie.CI_RUN: "A run of a trusted publisher approves nothing",
     Tie.NO_PERSON: "Two people have to approve it, and a service account is not a person",
 }
@@ -129,8 +129,8 @@ def in_words(names: Sequence[str], *, more: bool = False) -> str:
 
 def _too_few(release: Release, names: list[str]) -> str:
     who = f"Two people have to, and only {names[0]} can." if names else ""
-    owners = gate.owners_of(release.namespace)
-    owner = f"An owner ({', '.join(owners[: gate.MAX_OWNERS_NAMED])})" if owners else "An operator"
+    owners = contacts.owners_of(release.namespace)
+    owner = f"An owner ({contacts.named(owners)})" if owners else "An operator"
     none = f"No one {'else ' if who else ''}with the role publisher in {release.namespace} can approve it."
     return " ".join(
         filter(None, (who, none, f"{owner} can give that role to someone who took no part, or ask an operator."))

@@ -3,7 +3,9 @@ answer, releases that were never approved.
 """
 
 from collections.abc import Callable
+from contextlib import suppress
 
+from django.db import IntegrityError, transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
@@ -13,7 +15,7 @@ from apps.jobs.models import WORKING as JOB_WORKING
 from apps.jobs.models import Job
 from apps.lib.errors import Reason
 from apps.releases.models import READY, WORKING, Release, State
-from apps.releases.origin.models import Participant
+from apps.releases.origin.models import Decision, Participant
 from apps.releases.publishing import approving, resuming, staging
 from apps.releases.publishing.reserving import NO_LONGER_ALLOWED, UNFINISHED, UPLOAD_LEASE
 from apps.releases.publishing.transitions import Moved, reject
@@ -44,12 +46,24 @@ def sweep() -> int:
     # The job row is written in the transaction that makes a release `received`, so without one it was cancelled.
     orphaned = Release.objects.filter(~Exists(at_work), state__in=READY)
     unanswered = Release.objects.filter(state=State.HELD, held_until__lt=timezone.now())
-    unapproved = Release.objects.filter(state=State.AWAITING_APPROVAL, approval__until__lt=timezone.now())
+    late = {"approval__decision": Decision.WAITING, "approval__until__lt": timezone.now()}
+    unapproved = Release.objects.filter(state=State.AWAITING_APPROVAL, **late)
     ended = _end(lapsed, UNFINISHED) + _end(orphaned, CANCELLED) + _end(unanswered, UNANSWERED)
     ended += _end(unapproved, approving.UNAPPROVED)
+    if not approving.conditions:
+        _resume_all()
     # Only waiting tickets and drafts: an upload in progress renews for less, and asks the gate itself.
     waiting = Release.objects.filter(state=State.RECEIVING, receiving_until__gt=timezone.now() + UPLOAD_LEASE)
     return ended + _end(waiting, NO_LONGER_ALLOWED, unless=_may_go_on) + resuming.sweep()
+
+
+def _resume_all() -> None:
+    """Let releases continue that waited for what a room asked that is no longer there."""
+    waiting = Release.objects.filter(state=State.AWAITING_APPROVAL).exclude(approval__decision=Decision.WAITING)
+    for release in waiting.order_by("pk")[:BATCH_SIZE]:
+        # Its job has not ended yet, or it has just been approved.
+        with suppress(IntegrityError, Moved), transaction.atomic():
+            approving.resume(release)
 
 
 def _may_go_on(release: Release) -> bool:

@@ -26,8 +26,16 @@ class Command(Migrate):
                 call_command("createcachetable", verbosity=0)
                 if not options["app_label"]:  # otherwise tables may be missing
                     staff_roles.bring_up_to_date()
+                    self.ask_rooms()
                     if password := env.text("LARDER_ADMIN_PASSWORD"):
                         first_run.create_admin(password)
+
+    @staticmethod
+    def ask_rooms() -> None:
+        try:
+            schema.ask_rooms()
+        except bootstrap.CannotStartError as refusal:
+            raise CommandError(str(refusal)) from refusal
 
     @staticmethod
     def refuse_edited_tables() -> None:

@@ -59,7 +59,7 @@ def test_creating_follows_the_rule_of_namespaces(charlie, olga, settings):
     with pytest.raises(RoleRequired, match="Creating a team needs a token with the scope manage"):
         teams.create(name="cooks", actor=Viewer(charlie, token))
     settings.NAMESPACE_CREATION = "staff"
-    with pytest.raises(RoleRequired, match="Only staff create teams"):
+    with pytest.raises(RoleRequired, match="Only operators create teams"):
         teams.create(name="cooks", actor=Viewer(charlie))
     assert teams.create(name="cooks", actor=Viewer(olga)).name == "cooks"
 

@@ -25,13 +25,13 @@ def test_the_password_is_changed_where_everybody_changes_it(operator_client):
     assert operator_client.get(reverse("admin:password_change")).url == reverse("account_change_password")
 
 
-def test_the_index_counts_and_shows_failed_jobs(operator_client):
-    rows.make(0, 2)
+def test_operate_has_the_frame_of_the_portal(operator_client):
     page = pages.markup_of(operator_client.get(reverse("admin:index")))
 
-    assert "<strong>2</strong> Jobs failed" in " ".join(page.split())
-    assert "Recent failures" in page
-    assert f'href="{reverse("portal:home")}"' in page
+    assert "<title>Operate - Larder</title>" in page
+    for part in ('class="masthead"', 'class="colophon"', "css/site.css", f'href="{reverse("portal:home")}"'):
+        assert part in page, part
+    assert "admin/css/base.css" not in page
 
 
 def pages_of(client):
@@ -50,4 +50,4 @@ def test_no_page_breaks_the_content_security_policy(operator_client):
         assert page.status_code == 200, page.request["PATH_INFO"]
         assert "script-src 'self'" in page["Content-Security-Policy"]
         assert INLINE.findall(DATA.sub("", page.text)) == [], page.request["PATH_INFO"]
-        assert "css/admin.css" in page.text
+        assert "css/operate.css" in page.text

@@ -157,7 +157,7 @@ def test_an_operator_ends_the_sessions_and_the_password_stays(operator_client, a
 def test_a_password_that_does_not_do_is_refused_beside_its_field(operator_client, alice, wrong):
     answer = operator_client.post(entry(alice), NEW | wrong)
     assert answer.status_code == 200
-    assert "errorlist" in answer.text
+    assert "field__error" in answer.text
     assert has_password(alice, "alice likes pears")
 
 

@@ -6,7 +6,7 @@ from django.utils import timezone
 
 from apps.blobs.models import Blob
 from tests.admin.rows import digest_of
-from tests.admin.test_dashboard import tiles
+from tests.admin.test_overview import lines
 from tests.rows import for_each_row
 
 LIST = reverse("admin:blobs_blob_changelist")
@@ -42,18 +42,19 @@ def test_the_filter_narrows_the_list(operator_client, blobs, problem, names):
 def test_list_and_page_wear_the_badge_of_a_problem_and_else_none(operator_client, blobs):
     page = operator_client.get(LIST).text
     for name in ("missing", "damaged"):
-        badge = f'<span class="larder-badge larder-badge-{name}">{name}</span>'
+        badge = f'<span class="badge badge--bad">{name}</span>'
         blob = Blob.objects.get(digest=digest_of(name))
         assert page.count(badge) == 1
         assert badge in operator_client.get(reverse("admin:blobs_blob_change", args=[blob.pk])).text
-    assert page.count('<td class="field-problem_badge">-</td>') == 2
-    assert page.count('class="larder-badge larder-badge-ready"') == 4
+    assert page.count('class="field-problem_badge">-</td>') == 2
+    assert page.count('<span class="badge">ready</span>') == 4
 
 
-def test_the_dashboard_rings_and_leads_there(operator_client, blobs):
-    tile = tiles(operator_client)["Blobs missing or damaged"]
+def test_the_overview_tells_and_leads_there(operator_client, blobs):
+    found = lines(operator_client)
 
-    assert (tile["count"], tile["is_alarm"]) == ("2", True)
-    assert operator_client.get(tile["url"]).context["cl"].result_count == 2
-    Blob.objects.update(problem="")
-    assert tiles(operator_client)["Blobs missing or damaged"]["is_alarm"] is False
+    for blob in Blob.objects.exclude(problem=""):
+        line = found.pop(f"{blob} is {blob.problem}")
+        assert line.tone == "bad"
+        assert operator_client.get(line.url).status_code == 200
+    assert [title for title in found if title.startswith("sha256:")] == []

@@ -28,7 +28,7 @@ def test_stored_bytes_are_verified_and_damage_is_loud(operator_client, versions,
     rows = Release.objects.filter(pk=versions[0].release_id)
     rows.update(verified_at=timezone.now(), verified_as="damaged", verified_findings=[finding])
 
-    assert operator_client.get(list_of(ProviderVersion)).text.count("larder-badge-damaged") == 1
+    assert operator_client.get(list_of(ProviderVersion)).text.count('badge--bad">damaged') == 1
     assert operator_client.get(list_of(ProviderVersion, verified="unsound")).context["cl"].result_count == 1
     assert f"dns.zip is damaged: {'b' * 64}" in operator_client.get(page_of(versions[0])).text
     assert "not since it was published" in operator_client.get(page_of(versions[1])).text

@@ -24,7 +24,7 @@ def test_lists_lead_to_the_portals_forms_in_the_admins_frame(operator_client, ac
     for where, words in kinds.items():
         assert f'href="{where}"' in operator_client.get(reverse("admin:index")).text
         page = operator_client.get(where).text
-        for part in ('id="user-tools"', f'action="{where}"', *words):
+        for part in ('aria-label="Operate"', f'action="{where}"', *words):
             assert part in page, (where, part)
 
 
@@ -51,7 +51,7 @@ def test_a_refusal_stays_in_the_admin(operator_client, published):
 
     for page, status in ((taken, 409), (broken, 422)):
         assert page.status_code == status
-        assert 'id="user-tools"' in page.text
+        assert 'aria-label="Operate"' in page.text
         assert page.context["form"].errors["version"]
 
 

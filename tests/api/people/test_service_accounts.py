@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -43,6 +44,15 @@ def created(client, **more):
     assert answer.status_code == 201, answer.content
     assert answer.headers["Cache-Control"] == "no-store"
     return answer.json()
+
+
+def test_a_dry_run_names_the_clients_of_its_tokens_and_deletes_nothing(manager):
+    created(manager)
+    ApiToken.objects.filter(label="nightly").update(last_used_at=timezone.now(), last_used_by="curl/8")
+
+    answer = manager.delete(f"{CI}?dry_run=1").json()
+    assert [(hit["kind"], hit["name"], hit["effect"]) for hit in answer["hits"]] == [("client", "curl/8", "fails")]
+    assert manager.get(CI).status_code == 200
 
 
 def test_an_account_is_made_shown_and_deleted(manager, charlie, tofu):

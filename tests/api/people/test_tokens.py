@@ -4,6 +4,7 @@ import hashlib
 
 import pytest
 from django.core.cache import cache
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
@@ -56,6 +57,26 @@ def test_a_revoked_token_ends_at_once_and_stays_in_the_list(tofu, issue, alice):
     ended = next(one for one in client.get(URL).json()["tokens"] if one["id"] == token.pk)
     assert (ended["usable"], ended["revoked_at"] is not None) == (False, True)
     assert AuditEvent.objects.filter(kind=Kind.TOKEN_REVOKED, actor_id=alice.pk).count() == 1
+
+
+@pytest.mark.both
+def test_a_dry_run_says_which_client_is_refused_and_revokes_nothing(tofu, issue, alice, bob, olga):
+    now = timezone.now()
+    token, _ = issue(alice, "CI")
+    ApiToken.objects.filter(pk=token.pk).update(last_used_at=now, last_used_by="OpenTofu 1.12.6")
+    ended, _ = issue(alice, "old")
+    ApiToken.objects.filter(pk=ended.pk).update(last_used_at=now, revoked_at=now)
+    staff = tofu(olga)
+
+    for client, url in ((tofu(alice), f"{URL}/{token.pk}"), (staff, "/api/v1/users/alice/tokens")):
+        answer = client.delete(f"{url}?dry_run=1")
+        assert answer.status_code == 200
+        names = [hit["name"] for hit in answer.json()["hits"] if hit["kind"] == "client"]
+        assert ("OpenTofu 1.12.6" in names, answer.json()["fails"]) == (True, len(names))
+    assert tofu(alice).delete(f"{URL}/{ended.pk}?dry_run=1").json()["fails"] == 0
+    assert tofu(bob).delete(f"{URL}/{token.pk}?dry_run=1").status_code == 404
+    assert tofu(alice).delete(f"{URL}/{token.pk}?dry_run=yes").status_code == 422
+    assert ApiToken.objects.get(pk=token.pk).is_usable
 
 
 @for_each_row("scope", [Scope.READ, Scope.PUBLISH])

@@ -4,6 +4,7 @@ import json
 from collections import Counter
 from contextlib import contextmanager, suppress
 from io import StringIO
+from typing import Any
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -11,6 +12,7 @@ from django.db import transaction
 from django.urls import reverse
 
 from apps.providers.models import ProviderVersion
+from apps.releases.models import Release
 from apps.signing.models import SigningKey
 from tests.builders.keys import signing_key
 from tests.house import scenario
@@ -22,7 +24,11 @@ from tests.signing.test_armor import armored, packet
 pytestmark = pytest.mark.matrix
 
 SUCCESS = (200, 201, 202, 204, 303)
-ROWS = {"providers.providerversion": ProviderVersion.objects, "signing.signingkey": SigningKey.objects}
+ROWS: dict[str, Any] = {
+    "providers.providerversion": ProviderVersion.objects,
+    "releases.release": Release.objects.filter(kind="provider"),
+    "signing.signingkey": SigningKey.objects,
+}
 # Fields of requests whose text clients may be told.
 SAID = {"reason", "replacement", "notice", "description"}
 # What a terminal, or a document of one line each, would stumble over.

@@ -12,7 +12,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
+from tests import rooms
+
 DOORS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("outside.toml").read_text())
+for table in rooms.tables("outside"):
+    DOORS |= table
 
 
 @contextmanager

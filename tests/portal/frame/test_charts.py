@@ -5,7 +5,7 @@ from xml.etree import ElementTree as ET
 
 from django.conf import settings
 
-from apps.portal.versions.charts import Series, bars, ceiling, highest, sparkline
+from apps.portal.frame.charts import Series, bars, ceiling, highest, sparkline
 from tests.rows import for_each_row
 
 CSS = (settings.BASE_DIR / "static" / "css" / "components" / "charts.css").read_text()

@@ -47,4 +47,4 @@ def test_a_page_shows_no_sums_that_are_damaged(acme, dora, browser_of):
     version = provider_version(acme, "dns", "1.2.0", key=row_of_key(acme, 1))
     found(version.sums_digest, "damaged")
 
-    assert browser_of(dora).get("/providers/acme/dns/1.2.0/verify").context["sums"] == ""
+    assert browser_of(dora).get("/providers/acme/dns/1.2.0/origin").context["sums"] == ""

@@ -201,7 +201,7 @@ def test_staff_find_the_way_there_and_back(browser_of, olga, pages):
         assert f'href="{admin}"' in browser_of(olga).get(page).text, page
         there = browser_of(olga).get(admin)
         assert there.status_code == 200
-        assert "View on site" in there.text
+        assert "Open in the portal" in there.text
 
 
 def test_nobody_else_sees_such_a_link(browser_of, alice, pages):

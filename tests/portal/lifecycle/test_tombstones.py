@@ -130,13 +130,15 @@ def test_a_restoration_is_read_by_those_who_read_of_the_quarantine(release, peop
 def test_an_operator_restores_it_where_the_red_tile_and_the_item_lead(release, people, browser_of, olga, alice):
     """One click to its row or tombstone, one to restore it."""
     act(browser_of(olga), "quarantine")
-    listed = browser_of(olga).get("/admin/releases/release/?quarantined=1&state__exact=published").text
-    form = f"/releases/{release.public_id}#restore"
-    assert f'href="{form}"' in listed
-    for url in (form, PAGE):
-        page = pages.shown(browser_of(olga).get(url))
-        assert f'id="restore" method="post" action="{PAGE}/lifecycle"' in page
-        assert "Restore 1.2.0" in page
+    listed = "/admin/releases/release/?quarantined=1&state__exact=published"
+    button = f'name="row_act" value="restore:{release.pk}"'
+    assert button in browser_of(olga).get("/admin/").text
+    assert button in browser_of(olga).get(listed).text
+    form = browser_of(olga).post(listed, {"row_act": f"restore:{release.pk}"}).headers["Location"]
+    assert "Restore" in pages.shown(browser_of(olga).get(form))
+    page = pages.shown(browser_of(olga).get(PAGE))
+    assert f'id="restore" method="post" action="{PAGE}/lifecycle"' in page
+    assert "Restore 1.2.0" in page
     assert 'id="restore"' not in pages.shown(browser_of(alice).get(PAGE))
 
 

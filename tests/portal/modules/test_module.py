@@ -119,5 +119,5 @@ def test_its_pages_cost_little_at_any_size(browser_of, alice, acme, django_asser
     browser = browser_of(alice)
 
     for path in ("", "/1.0.0", "/versions"):
-        with django_assert_max_num_queries(12):
+        with django_assert_max_num_queries(16):
             assert browser.get(f"/modules/acme/old/aws{path}").status_code == 200

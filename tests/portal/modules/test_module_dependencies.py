@@ -140,7 +140,8 @@ def test_it_shows_the_version_that_each_constraint_selects(settings, published, 
 
 def test_the_usage_counts_callers_by_their_default_version_and_none_in_quarantine(browser_of, bob, acme):
     def is_used_by(count):
-        return f'Modules <span class="count">{count}<' in pages.shown(browser_of(bob).get(USERS))
+        page = pages.shown(browser_of(bob).get(USERS))
+        return (f'Modules <span class="count">{count}<' if count else "No module uses it") in page
 
     calls(add_module(acme, "label/null", "1.0.0"), "acme/label/null", unit="modules/inner")  # itself: no news
     user = add_module(acme, "user/aws", "1.0.0")

@@ -17,4 +17,4 @@ def test_the_page_says_which_client_loads_the_module_if_not_all_do(browser_of, b
     assert release.notes["warnings"] == []
     assert "requires Terraform 1.15" in page
     assert 'output "x": the argument type needs Terraform 1.15' in page
-    assert "Its language" not in other
+    assert "The module's syntax" not in other

@@ -80,7 +80,7 @@ def test_it_says_that_a_changed_rule_waits(owner, acme):
     owner.post(URL, RULE | {"enabled": "on"})
     assert "The rule is on, and waits" in pages.shown(owner.get(URL))
     CleanupRule.objects.update(changed_at="2026-01-01T00:00:00Z")
-    assert "It runs every hour." in pages.shown(owner.get(URL))
+    assert "Runs every hour." in pages.shown(owner.get(URL))
 
 
 @for_each_row("count", [2, 20])

@@ -25,7 +25,7 @@ def test_an_owner_adds_one_after_a_look_at_the_claims(owner, acme):
     assert empty.context["form"]["ref"].value() == "refs/tags/v*"  # without a ref every branch publishes
 
     preview = pages.shown(owner.post(f"{URL}/add?kind=github", RULE))
-    assert "Is this the pipeline?" in preview
+    assert "Review the trusted publisher" in preview
     assert "acme/vpc/.github/workflows/release.yml@" in preview
     assert "(pinned at the first exchange)" in preview
     assert "event_name is pull_request_target" in preview

@@ -90,7 +90,7 @@ def test_it_is_switched_off_and_on_changed_and_deleted(page, hooked):
     here = f"{LIST}/{hook.pk}"
     page.post(f"{here}/switch", {"on": "0"})
     off = page.get(here).text
-    assert "It is switched off" in off
+    assert "Switched off" in off
     assert f"{here}/test" not in off
     page.post(f"{here}/switch", {"on": "1"})
     page.post(f"{here}/change", {"url": there.url, "events": ["release.yanked"]})
@@ -104,6 +104,7 @@ def test_the_log_costs_the_same_at_any_length(page, hooked, django_assert_max_nu
     for _ in range(5):
         page.post(f"{LIST}/{hook.pk}/test")
         tell()
+    page.get("/tokens")  # the person has acted: the number in the menu is counted anew
     with django_assert_max_num_queries(8):
         page.get(f"{LIST}/{hook.pk}")
 

@@ -131,7 +131,7 @@ def test_it_asks_before_it_revokes(browser, alice):
     ApiToken.objects.update(last_used_at=timezone.now(), last_used_by="OpenTofu 1.12.6", last_used_from="192.0.2.7")
     page = pages.shown(browser.get(f"/tokens/{token.pk}/revoke"))
     assert "<span>client is refused from now on</span>" in page
-    assert "OpenTofu 1.12.6" in page.partition("<h3>It used the token, and is refused</h3>")[2]
+    assert "OpenTofu 1.12.6" in page.partition("<h3>Clients that are refused from now on</h3>")[2]
     assert not ApiToken.objects.exclude(revoked_at=None).exists()
 
     assert browser.post(f"/tokens/{token.pk}/revoke").status_code == 303
@@ -176,7 +176,7 @@ def test_namespaces_are_boxes_until_there_are_many(browser, alice, acme, monkeyp
 def test_a_pipeline_is_led_to_the_service_accounts_of_teams_that_one_manages(browser, alice, bob, browser_of):
     page = pages.markup_of(browser.get("/tokens"))
     assert 'see <a href="/teams">your teams</a>' in page
-    assert "such as: my laptop." in page
+    assert "For example: my laptop." in page
     teams.create(name="cooks", actor=Viewer(alice))
 
     assert 'href="/teams/cooks#machines"' in browser.get("/tokens").content.decode()

@@ -1,4 +1,4 @@
-"""The commands of the Verify tab, pasted: gpg, gpgv and sha256sum accept the served files."""
+"""The commands under Origin, pasted: gpg, gpgv and sha256sum accept the served files."""
 
 import hashlib
 import html
@@ -17,7 +17,10 @@ def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, cli
     made = signing_key("ed25519")
     version = shelf.add_version(shelf.add_key(acme, made), made, "dns", "1.2.0")
     browser, at = browser_of(bob), "/providers/acme/dns/1.2.0"
-    page = browser.get(f"{at}/verify")
+    moved = browser.get(f"{at}/verify")
+    assert (moved.status_code, moved.url) == (301, f"{at}/origin#checksums")
+    page = browser.get(f"{at}/origin")
+    assert 'id="checksums"' in page.text
     sums = tmp_path / page.context["sums_name"]
     (tmp_path / "key.asc").write_text(version.key.armor)
     sums.write_bytes(bytes_of(browser.get(f"{at}/sums"), client))
@@ -32,7 +35,7 @@ def test_its_commands_succeed_and_fail_as_they_should(acme, bob, browser_of, cli
         done = subprocess.run(["sh", "-c", command], cwd=tmp_path, env=environment, capture_output=True, check=False)
         return done.returncode
 
-    commands = [command for _, command in page.context["commands"]]
+    commands = [command for _, command in page.context["sums_commands"]]
     assert all(command in html.unescape(page.text) for command in commands)
     with gpg_home() as home:
         assert [typed(command) for command in commands] == [0, 0, 0, 0]

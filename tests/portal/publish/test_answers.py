@@ -66,7 +66,7 @@ def test_a_held_release_asks_and_goes_on_when_every_question_is_answered(upload,
         "tests/id_rsa",
         "rotate them",
         "Cancel this release",
-        "the release is then rejected",
+        "then the release is rejected",
     ):
         assert words in page
     document = browser.get(f"/releases/{release.public_id}/status").content.decode()
@@ -264,6 +264,7 @@ def test_only_the_folder_that_was_named_is_published_and_none_outside_the_archiv
 def test_the_page_costs_the_same_however_many_folders_there_are(upload, browser, django_assert_max_num_queries):
     few = upload(MONOREPO, multiple_modules="on", name="few")
     many = upload({f"modules/m{number}/main.tf": "" for number in range(40)}, multiple_modules="on", name="many")
+    page_of(browser, few)  # the number in the menu lasts for a minute
     for release in (few, many):
-        with django_assert_max_num_queries(9):
+        with django_assert_max_num_queries(10):
             page_of(browser, release)

@@ -19,6 +19,7 @@ __all__ = ["fresh_cache"]
 
 pytestmark = pytest.mark.django_db
 BEFORE = module_zip({"main.tf": 'variable "name" {\n  default = "x"\n}\n', "README.md": "# Old\n"})
+APPROVALS = 'data-count="portal:approvals"'
 AFTER = module_zip({"main.tf": 'variable "name" {}\n', "README.md": "# <script>alert(1)</script>\n"})
 
 
@@ -102,31 +103,31 @@ def test_the_list_and_the_badge_are_for_those_who_can_decide(
     assert f"/releases/{waiting.public_id}" in pages.markup_of(browser.get("/approvals"))
     theirs = pages.markup_of(browser_of(alice).get("/approvals"))
     assert "Nothing awaits your approval" in theirs
-    assert "data-approval-count" not in theirs
+    assert APPROVALS not in theirs
     assert "Awaiting approval" in pages.markup_of(browser_of(alice).get("/releases"))
 
     for number in range(4, 8):
         published(version=f"1.{number}.0", data=AFTER)
     with django_assert_max_num_queries(26):
         page = pages.markup_of(browser.get("/approvals"))
-    assert "data-approval-count" in page
+    assert APPROVALS in page
     assert page.count("rows__version") == 5
 
 
 def test_owners_switch_it_on_and_are_asked_who_they_are_before_they_switch_it_off(acme, dora, browser_of):
-    sent = {"visibility": "private", "breaking_changes": "warn", "cooldown_hours": "0"}
+    sent = {"breaking_changes": "warn", "cooldown_hours": "0"}
     browser = browser_of(dora, confirmed=False)
     on = sent | {"requires_approval": "on", "approval_needs_second_factor": "on", "approval_needs_two_people": "on"}
-    assert browser.post("/namespaces/acme/change", on).status_code == 303
+    assert browser.post("/namespaces/acme/rules", on).status_code == 303
     acme.refresh_from_db()
     assert (acme.requires_approval, acme.approval_needs_second_factor, acme.approval_needs_two_people) == (True,) * 3
 
-    asked = browser.post("/namespaces/acme/change", sent)
+    asked = browser.post("/namespaces/acme/rules", sent)
 
     assert asked.status_code == 302
     acme.refresh_from_db()
     assert acme.requires_approval
-    assert browser_of(dora).post("/namespaces/acme/change", sent).status_code == 303
+    assert browser_of(dora).post("/namespaces/acme/rules", sent).status_code == 303
     acme.refresh_from_db()
     assert not acme.requires_approval
 
@@ -144,7 +145,7 @@ def test_a_person_without_a_second_factor_is_told_to_set_one_up(strict, bob, bro
     answer = post(browser_of(bob), strict, "approve")
 
     assert answer.status_code == 403
-    assert "asks for a second factor" in pages.text_of(answer)
+    assert "requires a second factor" in pages.text_of(answer)
     assert AuditEvent.objects.get(kind="namespace:release:approval-refused").detail["why"] == "second-factor"
     strict.refresh_from_db()
     assert strict.state == State.AWAITING_APPROVAL

@@ -34,7 +34,7 @@ def test_the_page_says_what_breaks_and_whether_the_number_says_so(published, pag
     assert "&lt;b&gt;" in shown.content.decode()
     assert 'href="/modules/acme/vpc/aws/compare/1.2.0...1.3.0"' in shown.content.decode()
     assert "data-guard" not in page(major).content.decode(), "what became optional breaks nothing"
-    assert "Contains breaking changes, as its number says" in words(page(said))
+    assert "Contains breaking changes, and is a major version" in words(page(said))
     version = words(browser_of(bob).get("/modules/acme/vpc/aws/1.3.0"))
     assert "Contains breaking changes, but is not a major version 1 breaking change since 1.2.0." in version
     assert "does not say so" not in words(browser_of(bob).get("/modules/acme/vpc/aws/2.0.0"))
@@ -91,5 +91,5 @@ def test_a_refused_release_shows_what_it_breaks(published, page):
     assert Release.objects.get(pk=release.pk).state == "rejected"
     assert 'data-reason="breaking_change"' in page(release).content.decode()
     assert 'data-rule="input_made_required"' in page(release).content.decode()
-    assert "It was not published, so clients don't see it." in words(page(release))
+    assert "Not published: clients don't see it." in words(page(release))
     assert "by themselves" not in words(page(release))

@@ -53,7 +53,7 @@ def test_it_sums_up_days_weeks_and_years_and_the_most_frequent_come_first(browse
     context = browser_of(bob).get(URL).context
     totals = context["totals"]
     assert (totals.week, totals.month, totals.year, totals.ever) == (73, 103, 403, 1403)
-    assert [(one.version, one.count) for one in context["versions"]] == [("1.1.0", 70), ("1.0.0", 33)]
+    assert [(one.version, one.count) for one in context["by_version"]] == [("1.1.0", 70), ("1.0.0", 33)]
     assert [tuple(one.values()) for one in context["clients"]] == [("OpenTofu 1.12.6", 98), ("other", 5)]
 
 

@@ -191,7 +191,7 @@ def test_without_a_mail_server_the_page_says_so_and_a_webhook_alone_gets_the_mes
 
 
 def test_only_people_who_get_it_are_counted_and_strangers_have_no_names(owner, vpc, acme, alice, bob, charlie):
-    assert "No one is known to use these versions." in pages.markup_of(owner.get(URL))
+    assert "No known users of these versions." in pages.markup_of(owner.get(URL))
     assert send(owner).status_code == 422
 
     downloaded(charlie, "1.0.0")

@@ -59,7 +59,10 @@ def test_each_is_compared_with_the_way_of_the_one_before(ci, send, published, to
         (
             {},
             {"repository_id": "2"},
-            {"repository-id": "The repository has the name of that of 1.3.0 and another id: it was created again."},
+            {
+                "repository-id": "The repository has the same name as that of 1.3.0 but a different id: it was created "
+                "again."
+            },
         ),
         (
             {"workflow": f"{WORKFLOWS}/other.yml@refs/heads/main"},

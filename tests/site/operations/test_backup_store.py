@@ -256,7 +256,7 @@ def test_a_storage_of_backups_that_fails_and_a_full_disk_are_named(place, publis
 
     published("acme/vpc/aws", "1.0.0")
     with monkeypatch.context() as patch:
-        away = backends.StorageUnavailable("Storage does not answer (EndpointConnectionError).")
+        away = backends.StorageUnavailable("Storage is unreachable (EndpointConnectionError).")
         patch.setattr(LocalBackend, "write", lambda *_: fail(away))
         refused = refusal()
     assert refused.startswith("The storage of LARDER_BACKUP_URL failed: Storage does not answer"), "not Larder's own"

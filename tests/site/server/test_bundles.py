@@ -11,7 +11,7 @@ from tests.house import sources
 from tests.rows import for_each_row
 
 CSS = settings.BASE_DIR / "static" / "css"
-OF_THE_ADMIN = {"admin.css"}
+OF_OPERATE = {"operate.css"}
 
 
 def links(response):
@@ -39,7 +39,7 @@ def test_no_source_is_left_out():
     pages = (path.read_text() for path in sources.templates() if "/templates/portal/" in str(path))
     of_one_page = {name for page in pages for name in re.findall(r"{% static 'css/(components/[^']+)' %}", page)}
 
-    assert set(BUNDLES["css/site.css"]) | of_one_page == every - OF_THE_ADMIN
+    assert set(BUNDLES["css/site.css"]) | of_one_page == every - OF_OPERATE
     assert not of_one_page & set(BUNDLES["css/site.css"])
     assert set(BUNDLES["css/entrance.css"]) < every
 

@@ -150,7 +150,7 @@ def test_a_demo_namespace_that_was_deleted_before_anything_was_published_stays_a
 @pytest.mark.both
 @pytest.mark.django_db
 def test_without_the_demo_nothing_is_published_and_no_lines_are_printed(settings) -> None:
-    settings.DEMO = False
+    settings.DEMO = "off"
     said = startup_message.text(
         public_url="https://larder.example", data_dir=Path("/srv"), files=None, password=None, has_demo=False
     )

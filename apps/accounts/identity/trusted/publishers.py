@@ -219,7 +219,7 @@ def warnings_of(vendor: Vendor, fields: Mapping[str, Any]) -> list[str]:
     found = [vendor.weaker] if vendor.weaker else []
     if vendor.protects and not any(fields.get(name) for name in vendor.protects):
         labels = [one.label.lower() for one in vendor.fields if one.name in vendor.protects]
-        found.append(f"Everyone who can push a branch can publish. To prevent that, set one of: {', '.join(labels)}.")
+        found.append(f"Anyone who can push a branch can publish. To prevent that, set one of: {', '.join(labels)}.")
     return found
 
 
@@ -241,7 +241,7 @@ def _fields(vendor: Vendor, given: Mapping[str, Any]) -> dict[str, Any]:
     if vendor.one_of and not any(found.get(name) for name in vendor.one_of):
         raise Invalid(
             f"A rule for {vendor.label} needs {' or '.join(vendor.one_of)}: its tokens do not tell a pull request.",
-            hint="Name what only reviewed code reaches.",
+            hint="Use a ref or environment that only reviewed code reaches.",
         )
     return found
 
@@ -260,7 +260,7 @@ def _value(vendor: Vendor, one: Field, given: Any) -> Any:
         hint = "Only a ref may end in *." if one.how is not How.REF else "Write * only at the end, as in refs/tags/v*."
         raise Invalid(f"{one.name} is {text!r}, expected it in full.", hint=hint)
     if one.how is How.FILE and "@" in text:
-        raise Invalid(f"{one.name} is {text!r}, expected a file without @ and ref.", hint="Name the ref as `ref`.")
+        raise Invalid(f"{one.name} is {text!r}, expected a file without @ and ref.", hint="Use `ref` for the ref.")
     if one.pattern and not re.fullmatch(one.pattern, text):
         raise Invalid(
             f"{one.name} is {text!r}, expected it with its owner, as {vendor.label} writes it.",
@@ -287,7 +287,7 @@ def _exact_claims(given: Mapping[str, Any]) -> dict[str, Any]:
                 f"claims: {name} is not for a rule.",
                 hint="Larder checks it for every token."
                 if name != "sub"
-                else "Its format can change: name the claims that it is made of.",
+                else "Its format can change: use the claims that it is made of.",
             )
         if not isinstance(value, str | int) or not 0 < len(str(value)) <= LONGEST_TEXT or len(name) > LONGEST_TEXT:
             raise Invalid(

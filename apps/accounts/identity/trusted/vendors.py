@@ -289,7 +289,7 @@ BUILDKITE = Vendor(
             "Organization id",
             "organization_id",
             How.ID,
-            help="The step asks for this claim with --claim organization_id.",
+            help="The step requests this claim with --claim organization_id.",
             pins=True,
         ),
         Field(
@@ -297,7 +297,7 @@ BUILDKITE = Vendor(
             "Pipeline id",
             "pipeline_id",
             How.ID,
-            help="The step asks for this claim with --claim pipeline_id.",
+            help="The step requests this claim with --claim pipeline_id.",
             pins=True,
             identifies=True,
         ),

@@ -20,4 +20,4 @@ class Command(BaseCommand):
             is_new = open_backend(settings.STORAGE_URL).create_bucket()
         except StorageUnavailable as error:
             raise CommandError(f"The bucket could not be created: {error}") from error
-        self.stdout.write("The bucket is created." if is_new else "The bucket is there.")
+        self.stdout.write("The bucket is created." if is_new else "The bucket exists.")

@@ -22,7 +22,7 @@ def test_the_page_for_clients_has_the_configuration_where_it_is_on(client, db, s
 
     settings.MCP = False
 
-    assert "assistants" not in client.get("/how-to-use").text
+    assert "#assistants" not in client.get("/how-to-use").text
 
 
 def test_without_a_token_the_answer_says_where_to_create_one(browser_of, bob):

@@ -148,6 +148,21 @@ def test_the_consequences_are_as_much_as_the_role_and_token_let_read(published, 
     assert "Expected one of: deprecate, yank" in ask(bob, "show_consequences", address=VPC, version="1.1.0", act="burn")
 
 
+def test_the_consequences_of_several_versions_are_those_of_all_together(published, three, ask, bob):
+    """1.3.0 is yanked already, so that nothing is left for who allows 1.1 and 1.2."""
+    published("acme/app/aws", "1.0.0")
+    calls(Module.objects.get(name="app"), VPC, constraint="~> 1.1")
+
+    one = ask(bob, "show_consequences", address=VPC, version="1.2.0")
+    said = ask(bob, "show_consequences", address=VPC, version="1.1.0, 1.2.0")
+    assert (one["fails"], one["moves"], said["fails"], said["moves"]) == (0, 1, 1, 0)
+    assert {number: life["state"] for number, life in said["lifecycles"].items()} == {
+        "1.1.0": "maintained",
+        "1.2.0": "deprecated",
+    }
+    assert "Expected 1 to 50" in ask(bob, "show_consequences", address=VPC, version=" , ")
+
+
 def test_a_provider_is_found_chosen_and_described(acme, ask, bob):
     key = cast.add_key(acme, signing_key("ed25519"))
     refresh(cast.add_version(key, signing_key("ed25519"), "dns", "1.0.0").provider)
@@ -172,7 +187,7 @@ def test_a_private_module_is_hidden_from_a_stranger_and_costs_others_few_queries
         "show_consequences": {"version": "1.1.0"},
     }.items():
         assert ask(charlie, tool, address=VPC, **more).startswith("There is no namespace 'acme' that you can see.")
-        with django_assert_max_num_queries(11):
+        with django_assert_max_num_queries(12):
             assert isinstance(ask(bob, tool, address=VPC, **more), dict), tool
     with django_assert_max_num_queries(10):
         ask(bob, "find_modules", words="vpc")

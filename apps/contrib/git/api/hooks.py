@@ -15,8 +15,8 @@ from apps.lib.net.bodies import chunks
 
 
 class GitHook(Shape):
-    event = CharField(help_text="What happened, as the forge calls it.")
-    is_listing = BooleanField(help_text="Tags may have changed, so Larder lists them now.")
+    event = CharField(help_text="Name of the event in the forge.")
+    is_listing = BooleanField(help_text="Accepted: Larder lists the tags now.")
 
 
 class GitHooks(ApiView):
@@ -29,14 +29,14 @@ class GitHooks(ApiView):
         takes="application/json",
         answers={200: GitHook},
         errors={
-            401: "It is not signed with the secret of this webhook.",
+            401: "The signature does not match the secret of this webhook.",
             404: "No connected repository has this URL.",
             409: "This webhook was received before, or the repository is suspended.",
             413: "The body is larger than 1 MiB.",
-            422: "It is of another repository, or no JSON.",
+            422: "The body is about another repository, or is not JSON.",
         },
         limits=["tokens"],
-        again="409 without effect: each webhook counts once.",
+        again="409; each webhook counts once.",
         scope=None,
         public=True,
     )

@@ -21,28 +21,30 @@ NONE, WAITING, DONE, FAILED = "none", "waiting", "done", "failed"
 
 
 class PreviewInput(serializers.Serializer[Any]):
-    rules = GitRuleInput(many=True, required=False, help_text="Preview these; the repository's own if omitted.")
+    rules = GitRuleInput(
+        many=True, required=False, help_text="Rules to preview. The default is the repository's own rules."
+    )
 
 
 class ModuleFolder(Shape):
     folder = CharField(help_text="Empty for the root of the repository.")
-    files = IntegerField(help_text="How many configuration files it has.")
+    files = IntegerField(help_text="Number of configuration files.")
 
 
 class PlannedTag(Shape):
     tag = CharField()
     commit = CharField()
-    module = CharField(help_text="Empty if it fits no rule.")
+    module = CharField(help_text="Empty if no rule matches.")
     version = CharField()
     folder = CharField()
     verdict = ChoiceField(
         choices=["publish", "held", "published", "ignored", "refused"],
-        help_text="What would become of it. held: its publisher would be asked something.",
+        help_text="The expected outcome. held: the publisher would have to answer a question.",
     )
-    code = CharField(help_text="Of the reason, for programs, as tags have it; or empty.")
+    code = CharField(help_text="Code of the reason, for programs, or empty.")
     reason = CharField(help_text="Why it would not be published, or empty.")
     is_checked = BooleanField(
-        help_text="A worker looked into it as publishing does: of each rule, into the newest that would be published."
+        help_text="Set if a worker checked the tag as it would before publishing: for each rule, the newest tag."
     )
 
 
@@ -51,16 +53,18 @@ class PreviewFailure(LookFailure):
 
 
 class GitPreview(Shape):
-    state = ChoiceField(choices=[NONE, WAITING, DONE, FAILED], help_text="none: no preview was asked for yet.")
-    at = MomentField(allow_null=True, help_text="When a worker last looked at the repository.")
+    state = ChoiceField(choices=[NONE, WAITING, DONE, FAILED], help_text="none: no preview was requested yet.")
+    at = MomentField(allow_null=True, help_text="When a worker last scanned the repository.")
     failure = PreviewFailure(allow_null=True)
-    folders = ModuleFolder(many=True, help_text="Those of the newest tag that contain modules, at most 500.")
-    more_folders = IntegerField(help_text="How many were left off.")
-    suggested = GitRule(many=True, help_text="Rules that would publish most of its tags, at most 100.")
-    more_suggested = IntegerField(help_text="How many were left off.")
-    rules = GitRule(many=True, help_text="Those that `tags` shows.")
+    folders = ModuleFolder(many=True, help_text="Folders of the newest tag that contain modules. At most 500.")
+    more_folders = IntegerField(help_text="Number that were left out.")
+    suggested = GitRule(many=True, help_text="Suggested rules that would publish most of the tags. At most 100.")
+    more_suggested = IntegerField(help_text="Number that were left out.")
+    rules = GitRule(many=True, help_text="Tags shown in `tags`.")
     tags = PlannedTag(many=True, help_text="The newest version first.")
-    unchecked = IntegerField(help_text="Of how many rules no tag was looked into for lack of time, or of an answer.")
+    unchecked = IntegerField(
+        help_text="Number of rules for which no tag was checked, for lack of time or of a response."
+    )
 
 
 class Preview(WaitingView, DetailView):
@@ -74,7 +78,7 @@ class Preview(WaitingView, DetailView):
         "Preview what a Git repository would publish",
         takes=PreviewInput,
         answers={200: GitPreview, 202: GitPreview},
-        again="The same, or 200 once it is done.",
+        again="The same answer, or 200 once it is finished.",
         idempotent=True,
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002

@@ -37,28 +37,29 @@ SCANNED_WITHIN = timedelta(minutes=1)
 
 
 class CredentialInput(serializers.Serializer[Any]):
-    """`credentials.checked` validates the fields of each kind, with the same errors on every way in."""
+    # `credentials.checked` validates the fields of each kind, with the same errors on every way in.
 
     kind = serializers.ChoiceField(
-        choices=CredentialKind.values, help_text="app before deploy_key before token; none for a public repository."
+        choices=CredentialKind.values,
+        help_text="Prefer app, then deploy_key, then token. Use none for a public repository.",
     )
     token = serializers.CharField(
-        required=False, write_only=True, max_length=credentials.MAX_TOKEN_CHARACTERS, help_text="Of token."
+        required=False, write_only=True, max_length=credentials.MAX_TOKEN_CHARACTERS, help_text="For token."
     )
     username = serializers.CharField(
         required=False,
         allow_blank=True,
         max_length=credentials.MAX_USER_CHARACTERS,
-        help_text="Of token, where the forge shows one beside it.",
+        help_text="For token: the user name, if the forge shows one.",
     )
-    app_id = serializers.CharField(required=False, help_text="Of app.")
-    installation_id = serializers.CharField(required=False, help_text="Of app.")
+    app_id = serializers.CharField(required=False, help_text="For app.")
+    installation_id = serializers.CharField(required=False, help_text="For app.")
     private_key = serializers.CharField(
         required=False,
         write_only=True,
         trim_whitespace=False,
         max_length=credentials.MAX_KEY_CHARACTERS,
-        help_text="Of app: the .pem file that GitHub made.",
+        help_text="For app: the .pem file from GitHub.",
     )
 
 
@@ -66,16 +67,17 @@ class RepositoryChange(serializers.Serializer[Any]):
     rules = GitRuleInput(many=True, required=False)
     credential = CredentialInput(required=False)
     poll_minutes = serializers.IntegerField(
-        required=False, min_value=1, max_value=connecting.MAX_POLL_MINUTES, help_text="15 if omitted."
+        required=False, min_value=1, max_value=connecting.MAX_POLL_MINUTES, help_text="The default is 15."
     )
     submodules = serializers.ChoiceField(
         required=False,
         choices=Submodules.values,
-        help_text="If the folder of a module has Git submodules: refuse the tag (the default), fetch them, or leave "
+        help_text="What to do if the folder of a module has Git submodules: refuse the tag (the default), fetch "
+        "them, or leave "
         "them out as git archive does.",
     )
     allow_submodules = serializers.BooleanField(
-        required=False, help_text="Deprecated, use `submodules`: true is fetch, false refuse."
+        required=False, help_text="Deprecated: use `submodules`. true means fetch, false means refuse."
     )
 
 
@@ -85,7 +87,7 @@ class RepositoryInput(RepositoryChange):
         help_text="Such as https://github.com/acme/vpc or git@github.com:acme/vpc.git, without credentials.",
     )
     forge = serializers.ChoiceField(
-        required=False, choices=Forge.values, help_text="Told from the host of the URL if omitted."
+        required=False, choices=Forge.values, help_text="The default depends on the host of the URL."
     )
 
 
@@ -94,7 +96,7 @@ class SyncInput(serializers.Serializer[Any]):
         child=serializers.CharField(max_length=300),
         required=False,
         max_length=50_000,
-        help_text="The first time: only these are published of the tags that are there. Later: these as well.",
+        help_text="At first, only these of the existing tags are published. Later, these as well.",
     )
 
 
@@ -104,7 +106,8 @@ class HostKeysInput(serializers.Serializer[Any]):
         required=False,
         allow_empty=False,
         max_length=20,
-        help_text="SHA256:… of the keys to trust. Without them the server is only asked for those that it has.",
+        help_text="Fingerprints (SHA256:…) of the keys to trust. Without them, Larder only asks the server for its "
+        "keys.",
     )
 
 
@@ -123,8 +126,11 @@ class RepositoryList(WaitingView):
         "Connect a Git repository",
         takes=RepositoryInput,
         answers={201: NewGitRepository, 202: NewGitRepository},
-        errors={409: "It is connected already.", 429: "Too many ssh servers are being asked for their host keys."},
-        again="409: it is connected once.",
+        errors={
+            409: "The repository is already connected.",
+            429: "Too many requests for host keys of ssh servers are running.",
+        },
+        again="409, because the repository is connected already.",
     )
     @sensitive_variables("made", "secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
@@ -158,7 +164,7 @@ class RepositoryDetail(RepositoriesView, DetailView):
         "Change a Git repository",
         takes=RepositoryChange,
         answers={200: GitRepository},
-        again="200; each has the tags listed, and makes another deploy key if it asks for one.",
+        again="200; it lists the tags again, and creates another deploy key if the body requests one.",
         idempotent=False,
     )
     @sensitive_variables("fields")
@@ -180,7 +186,7 @@ class RepositoryDetail(RepositoriesView, DetailView):
 
 class Sync(RepositoriesView):
     @operation(
-        "List the tags of a Git repository now, and publish those that fit",
+        "List the tags of a Git repository now, and publish those that match a rule",
         takes=SyncInput,
         answers={202: GitRepository},
         again="202; nothing is published twice.",
@@ -215,10 +221,10 @@ class HostKeys(WaitingView):
         answers={200: GitRepository, 202: GitRepository},
         errors={
             409: "The server has other keys than these.",
-            429: "Too many ssh servers are being asked for their host keys.",
+            429: "Too many requests for host keys of ssh servers are running.",
             503: "The server cannot be reached.",
         },
-        again="The same.",
+        again="The same response.",
     )
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker asks the server, unless it did so within the last minute, and `host_key_scan` has what it showed.

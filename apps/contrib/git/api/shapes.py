@@ -27,30 +27,32 @@ LATER = {"Retry-After": "2"}
 
 
 class GitRuleInput(serializers.Serializer[Any]):
-    """`rulebook.checked` validates them, with the same errors on every way in."""
+    # `rulebook.checked` validates them, with the same errors on every way in.
 
     tag = serializers.CharField(help_text="A pattern such as v{version}, vpc/v{version} or {name}-{version}.")
     folder = serializers.CharField(
-        required=False, allow_blank=True, help_text="The folder that is the module; all of the repository if omitted."
+        required=False,
+        allow_blank=True,
+        help_text="The folder of the module. The default is the root of the repository.",
     )
     module = serializers.CharField(help_text="name/system, such as vpc/aws, or {name}/aws.")
 
 
 class GitRule(Shape):
     tag = CharField()
-    folder = CharField(help_text="Empty for all of the repository.")
+    folder = CharField(help_text="Empty for the whole repository.")
     module = CharField()
 
 
 class GitCredential(Shape):
     # Of a repository. What is secret is never shown.
     kind = ChoiceField(choices=CredentialKind.values)
-    username = CharField(help_text="Beside a token; empty: the forge's usual one.")
-    app_id = CharField(help_text="Of a GitHub App, or empty.")
-    installation_id = CharField(help_text="Of a GitHub App, or empty.")
-    public_key = CharField(help_text="Of a deploy key, to add in the forge, or empty.")
-    how = CharField(help_text="Where to add the deploy key, in a sentence, or empty.")
-    page = CharField(help_text="The page of the forge for that, or empty.")
+    username = CharField(help_text="The user name for a token. Empty for the default of the forge.")
+    app_id = CharField(help_text="Id of the GitHub App, or empty.")
+    installation_id = CharField(help_text="Id of the GitHub App, or empty.")
+    public_key = CharField(help_text="Public part of the deploy key, to add in the forge, or empty.")
+    how = CharField(help_text="How to add the deploy key, as a sentence, or empty.")
+    page = CharField(help_text="URL of the page in the forge where to do this, or empty.")
 
 
 class GitFailure(Shape):
@@ -60,14 +62,14 @@ class GitFailure(Shape):
 
 
 class RepositoryHook(Shape):
-    url = CharField(help_text="Where the Git server sends webhooks.")
-    last_at = MomentField(allow_null=True, help_text="When the last valid one came.")
-    how = CharField(help_text="Where to add it, in a sentence.")
-    page = CharField(help_text="The page of the forge for that, or empty.")
+    url = CharField(help_text="URL for the webhooks of the Git server.")
+    last_at = MomentField(allow_null=True, help_text="When the last valid one arrived.")
+    how = CharField(help_text="How to add it, as a sentence.")
+    page = CharField(help_text="URL of the page in the forge where to do this, or empty.")
 
 
 class NewRepositoryHook(RepositoryHook):
-    secret = CharField(help_text="Signs its webhooks; only in this answer.")
+    secret = CharField(help_text="Secret that signs the webhooks. Returned only in this response.")
 
 
 class LookFailure(Shape):
@@ -81,9 +83,12 @@ SCAN_STATES = (host_scanning.NONE, host_scanning.WAITING, host_scanning.DONE, ho
 
 class HostKeyScan(Shape):
     # Of an ssh server: a worker asks it for its host keys.
-    state = ChoiceField(choices=SCAN_STATES, help_text="none: it was never asked.")
-    at = MomentField(allow_null=True, help_text="When a worker last asked.")
-    fingerprints = ListField(child=CharField(), help_text="Of the keys that it showed then. Trusted are `host_keys`.")
+    state = ChoiceField(choices=SCAN_STATES, help_text="none: it was never requested.")
+    at = MomentField(allow_null=True, help_text="When a worker last requested it.")
+    fingerprints = ListField(
+        child=CharField(),
+        help_text="Fingerprints of the keys that the server showed then. The trusted ones are in `host_keys`.",
+    )
     failure = LookFailure(allow_null=True)
 
 
@@ -94,13 +99,15 @@ class VerdictCounts(Shape):
     refused = IntegerField()
     held = IntegerField()
     moved = IntegerField()
-    gone = IntegerField(help_text="Deleted in the repository; the releases stay.")
+    gone = IntegerField(help_text="The tag was deleted in the repository. Its releases remain.")
 
 
 class GitProgress(Shape):
     done = IntegerField(help_text="Tags that were published, held or refused.")
-    total = IntegerField(help_text="Tags that fit a rule, without those that policy holds back.")
-    seconds_left = IntegerField(allow_null=True, help_text="An estimate; null if none waits, or too few are done.")
+    total = IntegerField(help_text="Tags that match a rule, except those that the policy holds back.")
+    seconds_left = IntegerField(
+        allow_null=True, help_text="An estimate. null if none is waiting, or too few are finished."
+    )
 
 
 class GitRepository(Shape):
@@ -110,17 +117,20 @@ class GitRepository(Shape):
     forge = ChoiceField(choices=Forge.values)
     state = ChoiceField(
         choices=STATES,
-        help_text="A draft publishes nothing before the first sync, a suspended one does nothing until confirmed.",
+        help_text="A draft publishes nothing before the first sync. A suspended repository does nothing until an "
+        "owner confirms it.",
     )
     rules = GitRule(many=True)
     credential = GitCredential()
     host_keys = ListField(child=CharField(), help_text="Fingerprints of the pinned keys of an ssh server.")
-    host_key_scan = HostKeyScan(help_text="What its ssh server shows. The first keys are pinned.")
+    host_key_scan = HostKeyScan(help_text="Host keys of the ssh server. The first ones are pinned.")
     webhook = RepositoryHook()
     poll_minutes = IntegerField()
-    submodules = ChoiceField(choices=Submodules.values, help_text="If the folder of a module has Git submodules.")
-    allow_submodules = BooleanField(help_text="Deprecated: whether `submodules` is fetch.")
-    publishes_as = CharField(source="user.username", help_text="Whom its releases and audit rows name.")
+    submodules = ChoiceField(
+        choices=Submodules.values, help_text="What to do if the folder of a module has Git submodules."
+    )
+    allow_submodules = BooleanField(help_text="Deprecated: true if `submodules` is fetch.")
+    publishes_as = CharField(source="user.username", help_text="Account named in its releases and audit events.")
     by = CharField(source="created_by.shown_name", allow_null=True)
     created_at = MomentField()
     started_at = MomentField(allow_null=True, help_text="The first sync.")
@@ -128,10 +138,10 @@ class GitRepository(Shape):
     next_at = MomentField(allow_null=True, help_text="The next poll.")
     suspended_at = MomentField(allow_null=True)
     suspended_reason = CharField()
-    failure = GitFailure(allow_null=True, help_text="Of the last run, if that failed.")
-    log = CharField(help_text="Of the last run, a line for each step.")
-    tags = VerdictCounts(help_text="How many tags have each verdict.")
-    progress = GitProgress(help_text="How far its import is.")
+    failure = GitFailure(allow_null=True, help_text="Error of the last run, if it failed.")
+    log = CharField(help_text="Log of the last run, one line per step.")
+    tags = VerdictCounts(help_text="Number of tags by verdict.")
+    progress = GitProgress(help_text="Progress of the import.")
 
 
 class NewGitRepository(GitRepository):

@@ -30,7 +30,7 @@ class TagRelease(Shape):
     address = CharField(help_text="namespace/name/system.")
     version = CharField()
     state = ChoiceField(choices=State.values)
-    url = CharField(help_text="Its page.")
+    url = CharField(help_text="URL of the page.")
 
     def address_of(self, release: Release) -> str:
         return f"{release.namespace.name}/{release.name}"
@@ -40,16 +40,16 @@ class TagRelease(Shape):
 
 
 class GitTag(Shape):
-    tag = CharField(source="name", help_text="Without refs/tags/.")
+    tag = CharField(source="name", help_text="Name without refs/tags/.")
     commit = CharField()
-    module = CharField(help_text="name/system; empty if it fits no rule.")
+    module = CharField(help_text="The module as name/system. Empty if no rule matches.")
     version = CharField()
     folder = CharField()
     verdict = ChoiceField(choices=Verdict.values, source="shown")
-    code = CharField(help_text="Of the reason, for programs; empty if the release says why.")
-    reason = CharField(help_text="Why, in a sentence or more, or empty.")
+    code = CharField(help_text="Code of the reason, for programs. Empty if the release says why.")
+    reason = CharField(help_text="The reason in words, or empty.")
     release = TagRelease(allow_null=True)
-    published_commit = CharField(help_text="From which the release was made, or empty.")
+    published_commit = CharField(help_text="The tag or commit from which the release was made, or empty.")
     seen_at = MomentField()
     changed_at = MomentField(
         help_text="When its verdict or commit last changed; of a published one, when its version was published."
@@ -68,7 +68,7 @@ class RetryInput(serializers.Serializer[Any]):
         required=False,
         allow_blank=True,
         max_length=130,
-        help_text="name/system, if the tag is a version of several modules.",
+        help_text="The module as name/system, if the tag is a version of several modules.",
     )
 
 
@@ -76,7 +76,7 @@ class TagList(RepositoriesView, ListView):
     get = listed(
         "List the tags of a Git repository with their verdicts, the newest version first",
         page("GitTagPage", tags=GitTag(many=True)),
-        query={"verdict": "Only those with this verdict.", "q": "A part of the tag, module or version."},
+        query={"verdict": "Only those with this verdict.", "q": "Part of the tag, module or version."},
         choices={"verdict": Verdict.values},
         scope="publish",
     )
@@ -94,7 +94,7 @@ class Retry(RepositoriesView):
         "Try a tag of a Git repository again",
         takes=RetryInput,
         answers={202: GitTag},
-        errors={409: "Its verdict allows no retry, or it is a version of several modules: name one."},
+        errors={409: "The verdict allows no retry, or the tag is a version of several modules: name one."},
         again="202 or 409; nothing is published twice.",
         scope="publish",
     )

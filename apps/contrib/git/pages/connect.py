@@ -140,9 +140,9 @@ class ConnectForm(CredentialForm):
         widget=forms.TextInput(
             PLAIN | {"inputmode": "url", "placeholder": "https://github.com/acme/terraform-aws-vpc"}
         ),
-        help_text="What you would pass to <code>git clone</code>: an https or ssh URL, without credentials in it. Or "
-        "the address of a public module, such as <code>registry.opentofu.org/terraform-aws-modules/vpc/aws</code>, of "
-        "a registry that Larder mirrors.",
+        help_text="The URL for <code>git clone</code> (https or ssh, without credentials), or the address of a "
+        "public module such as <code>registry.opentofu.org/terraform-aws-modules/vpc/aws</code>, from a registry "
+        "that Larder mirrors.",
     )
     field_order = ("url", "kind")
 
@@ -270,7 +270,7 @@ def trust_host_keys(request: HttpRequest, namespace: str, repository_id: int) ->
         except (Conflict, Invalid, Unavailable) as problem:
             refusal, status = problem, HTTPStatus.CONFLICT
         else:
-            started = " A worker lists the tags now." if repository.started_at else ""
+            started = " Larder lists the tags now." if repository.started_at else ""
             messages.success(request, f"Host keys saved.{started}")
             return see_other("git-repository", place.namespace.name, repository.pk)
     scan_of = frame.scan_of(repository)

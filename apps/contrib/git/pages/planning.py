@@ -285,7 +285,7 @@ def _done(
     if count:
         messages.success(request, f"A worker publishes {count:,} version{'' if count == 1 else 's'} now.")
     else:
-        messages.success(request, "From now on each new tag that fits a rule is published.")
+        messages.success(request, "From now on, Larder publishes each new tag that matches a rule.")
     return see_other("git-repository", place.namespace.name, repository.pk)
 
 

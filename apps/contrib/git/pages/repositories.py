@@ -16,6 +16,7 @@ from apps.contrib.git.models import COOLING_DOWN, POLICY, GitRepository, Tag, Ve
 from apps.contrib.git.pages import frame
 from apps.contrib.git.pages.frame import VERDICTS, place_of
 from apps.lib.errors import Conflict, Invalid, NotFound
+from apps.portal.frame import namespace_tabs
 from apps.portal.frame.forms import sentence
 from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
 from apps.portal.frame.rows import address_named
@@ -42,7 +43,8 @@ def repository_list(request: HttpRequest, namespace: str) -> HttpResponse:
         }
         for one in repositories
     ]
-    return render(request, "portal/sources/list.html", place.context() | {"rows": rows})
+    context = place.context() | namespace_tabs.frame_of(place.namespace, place.role, "git") | {"rows": rows}
+    return render(request, "portal/sources/list.html", context)
 
 
 @never_cache
@@ -126,7 +128,7 @@ def repository_sync(request: HttpRequest, namespace: str, repository_id: int) ->
     except (Conflict, Invalid) as refusal:
         messages.error(request, sentence(refusal))
     else:
-        messages.success(request, "A worker lists the tags now.")
+        messages.success(request, "Larder lists the tags now.")
     return see_other("git-repository", place.namespace.name, repository.pk)
 
 

@@ -205,7 +205,7 @@ def fetched(
         raise GitFailed(
             "bad_ref",
             f"The ref is called {ref!r}, expected a name that git allows, such as refs/tags/v1.0.0.",
-            hint="Push the tag with a name of letters, digits, dots and slashes.",
+            hint="Push the tag under a name of letters, digits, dots and slashes.",
             is_final=True,
         )
     with folders.temporary() as folder:

@@ -51,7 +51,7 @@ _TEXTS: dict[str, tuple[str, str, bool]] = {
         True,
     ),
     "ref_gone": ("The ref is not in the repository.", "If it was deleted there, push it again.", True),
-    "too_large": ("The repository sent more than Larder takes.", "Remove large files from the tagged commit.", True),
+    "too_large": ("The repository is larger than Larder accepts.", "Remove large files from the tagged commit.", True),
     "bad_redirect": ("The server redirected where Larder does not follow.", "Use the repository's final URL.", True),
     "protocol_refused": ("The URL has a protocol that is not allowed.", "Use https or ssh.", True),
     "bad_object": (
@@ -67,7 +67,7 @@ _TEXTS: dict[str, tuple[str, str, bool]] = {
     "too_slow": ("The server was too slow.", "Try again later.", False),
     "unreachable": ("No connection to the server.", "Check that the server is up.", False),
     "server_error": ("The server failed.", "Try again later.", False),
-    "truncated": ("The server's answer ended early.", "Try again later.", False),
+    "truncated": ("The response of the server ended early.", "Try again later.", False),
     "dumb_http": (
         "The server has plain files of a repository, expected Git's smart protocol.",
         "Serve it with git http-backend, or use ssh.",
@@ -86,11 +86,11 @@ def unauthorized(remote: Remote, access: Access, methods: str = "") -> GitFailed
         hint = (
             "Add the repository's deploy key on the server, with read access."
             if access.private_key
-            else "The server asks for a key: use a deploy key as the credential."
+            else "The server requires a key: use a deploy key as the credential."
         )
     elif access.authorization:
         what = "the token"
-        hint = "It may have expired, or lack read access to this repository: give a new one."
+        hint = "It may have expired, or lack read access to this repository. Enter a new one."
     else:
         what, hint = "a request without credentials", "The repository is private: connect it with a token or key."
     return GitFailed("unauthorized", f"{remote.host} refused {what}.", hint=hint, is_final=True)

@@ -33,7 +33,9 @@ def scanned(remote: Remote, access: Access) -> tuple[str, ...]:
             if failed.code != "too_slow":
                 raise
             text = f"{remote.host} on port {remote.port} did not show its keys within {_SECONDS:g} seconds."
-            raise GitFailed("too_slow", text, hint="Check that an ssh server answers there, then try again.") from None
+            raise GitFailed(
+                "too_slow", text, hint="Check that an ssh server is running there, then try again."
+            ) from None
     found = (_LINE.fullmatch(line) for line in output.decode("ascii", "replace").splitlines())
     keys = dict.fromkeys(one["key"] for one in found if one and _is_trustworthy(one["key"]))
     if not keys and (output or _BANNER.search(ended.errors)):
@@ -48,7 +50,7 @@ def scanned(remote: Remote, access: Access) -> tuple[str, ...]:
         raise GitFailed(
             "unreachable",
             f"{remote.host} on port {remote.port} showed no ssh host key.",
-            hint="Check the host and the port, and that an ssh server answers there.",
+            hint="Check the host and port, and that an ssh server is running there.",
         )
     return tuple(sorted(keys))
 

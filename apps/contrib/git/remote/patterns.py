@@ -29,7 +29,7 @@ class Match:
 
 def check(pattern: str) -> str:
     """Return it. Raises Invalid."""
-    hint = "Write it such as v{version}, vpc/v{version} or {name}-{version}."
+    hint = "Use a pattern such as v{version}, vpc/v{version} or {name}-{version}."
     if not 0 < len(pattern) <= MAX_PATTERN_CHARACTERS or not pattern.isprintable() or " " in pattern:
         raise Invalid(f"A tag pattern has 1 to {MAX_PATTERN_CHARACTERS} characters and no blanks.", hint=hint)
     names = _PART.findall(pattern)
@@ -68,7 +68,7 @@ def why_not(rules: Iterable[str], tag: str) -> str:
                 fix = error.hint.removeprefix("Use ").removesuffix(".")
                 better = pattern.replace("{version}", fix).replace("{name}", found.groupdict().get("name") or "")
                 hint = f" Tag it {better}." if fix[:1].isdigit() else " Use three numbers, such as 1.2.0."
-                return f"It fits {pattern}, but {version[:100]!r} is not a SemVer version.{hint}"
+                return f"It matches {pattern}, but {version[:100]!r} is not a SemVer version.{hint}"
     if not tried:
         return "The repository has no rules."
     named = ", ".join(tried[:MAX_NAMED]) + (f" and {len(tried) - MAX_NAMED} more" if len(tried) > MAX_NAMED else "")

@@ -208,7 +208,7 @@ def _read(lines: Iterator[bytes | None], limits: Limits) -> tuple[tuple[Ref, ...
                 raise GitFailed(
                     "too_many_tags",
                     f"The repository has more than {limits.refs:,} tags.",
-                    hint="Delete tags that name no release.",
+                    hint="Delete tags that are not releases.",
                     is_final=True,
                 )
     raise _cut()

@@ -98,7 +98,7 @@ def parse(text: str) -> Remote:
     if parts.query or parts.fragment:
         raise Invalid("The URL has a query or fragment, expected a repository's.", hint=HINT)
     if parts.password is not None or (parts.username is not None and parts.scheme != "ssh"):
-        raise Invalid("The URL has a user name or password in it.", hint="Give the credentials as such.")
+        raise Invalid("The URL contains a user name or password.", hint="Give the credentials as such.")
     if parts.hostname.startswith("-") or (parts.username is not None and not _USER.fullmatch(parts.username)):
         raise Invalid("The host or the user of the URL begins like an option.", hint=HINT)
     path = quote(parts.path.rstrip("/"), safe="/%:@!$&'()*+,;=~")

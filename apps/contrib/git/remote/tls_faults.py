@@ -7,12 +7,12 @@ from apps.contrib.git.remote.access import GitFailed
 NOT_TRUSTED, TLS_FAILED = "not_trusted", "tls_failed"
 _CA_FILE = "LARDER_SOURCES_CA_FILE"
 _OTHER_NAME = (
-    "Use a host name that the certificate has, or have the server's administrator add this one. A file of authorities "
-    "does not help."
+    "Use a host name that is in the certificate, or ask the server's administrator to add this one. A file of "
+    "authorities does not help."
 )
 _AUTHORITY = (
     f"If it is a private authority, an operator can add its certificate to the file that {_CA_FILE} names. If it is a "
-    "public one, the server sends no intermediate certificate: have its administrator install the whole chain."
+    "public one, the server sends no intermediate certificate: ask its administrator to install the whole chain."
 )
 
 # The first that fits decides: the code, the words, what was found, and how to fix it.
@@ -20,7 +20,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
     (
         TLS_FAILED,
         r"certificate[ _](is[ _])?required",
-        "The server asks for a client certificate, which Larder does not have.",
+        "The server requires a client certificate, which Larder does not have.",
         "Have the server's administrator allow a token or deploy key instead.",
     ),
     (
@@ -45,7 +45,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
         NOT_TRUSTED,
         r"self[- ]signed certificate(?! in)",
         "The server's certificate is self-signed.",
-        f"An operator can add it to the file that {_CA_FILE} names. Or have the server's administrator replace it.",
+        f"An operator can add it to the file that {_CA_FILE} names. Or ask the server's administrator to replace it.",
     ),
     (
         NOT_TRUSTED,
@@ -62,7 +62,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
     (
         TLS_FAILED,
         r"wrong[ _]version[ _]number|unexpected TLS packet|http[ _]request|record layer",
-        "The server did not answer with TLS.",
+        "The server does not use TLS.",
         "Check the port in the URL: it may be that of plain http or ssh.",
     ),
     (
@@ -75,7 +75,7 @@ _FAULTS: tuple[tuple[str, str, str, str], ...] = (
         TLS_FAILED,
         r"",
         "The server ended the TLS connection.",
-        "Have the server's administrator see its log. Check that the URL has the right host name and port.",
+        "Ask the server's administrator to check its log. Check that the URL has the right host name and port.",
     ),
 )
 

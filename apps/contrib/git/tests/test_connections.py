@@ -50,10 +50,10 @@ def test_the_new_owner_sees_it_as_suspended_and_confirms_it(acme, dora, alice, t
     button = f"{URL}/connections/{KIND}/{number}/confirm"
 
     assert tofu(alice).get(f"/api/v1/namespaces/acme/repositories/{number}").json()["state"] == "suspended"
-    assert "It is suspended" in browser.get(page).text
+    assert "Suspended" in browser.get(page).text
     assert button in browser.get(page).text
     assert "is confirmed. It works again" in browser.post(button, follow=True).text
-    assert "It is suspended" not in browser.get(page, follow=True).text
+    assert "Suspended" not in browser.get(page, follow=True).text
 
 
 def test_a_publisher_sees_that_it_is_suspended_and_no_button(acme, dora, alice, bob, browser_of):
@@ -62,6 +62,6 @@ def test_a_publisher_sees_that_it_is_suspended_and_no_button(acme, dora, alice, 
 
     page = browser_of(alice).get(f"{URL}/git/{repository.pk}").text
 
-    assert "It is suspended" in page
+    assert "Suspended" in page
     assert "/confirm" not in page
     assert "Suspended</span>" in browser_of(alice).get(f"{URL}/git").text

@@ -136,3 +136,15 @@ def test_each_trouble_of_publishing_from_git_has_its_alert(asked, repository, tm
     Job.objects.all().delete()
     GitRepository.objects.update(failed_at=timezone.now())
     assert firing(tmp_path, asked("/metrics").text) == {"LarderGitRepositoriesFail"}
+
+
+def test_operate_begins_with_a_repository_that_fails(browser_of, olga, repository):
+    now = timezone.now()
+    GitRepository.objects.update(failed_at=now, failing_since=now, failure="The host key changed.")
+    [found] = [line for line in browser_of(olga).get("/admin/").context["needs"] if line.title == str(repository)]
+
+    assert found.tone == "bad"
+    assert found.text.startswith("Of acme, since ")
+    assert found.text.endswith("The host key changed.")
+    assert f'value="disconnect:{repository.pk}"' in found.acts
+    assert list(monitoring.failing()) == [repository]

@@ -182,7 +182,7 @@ def test_what_needs_approval_is_held_and_published_once_it_is_approved(git: Git,
     upstream.tag("v1.0.0")
 
     assert git.sync() == {"v1.0.0": "held"}
-    assert "awaits approval" in git.reason("v1.0.0")
+    assert "Awaiting approval" in git.reason("v1.0.0")
     release = Release.objects.get()
     approving.approve(release=release, viewer=in_browser(alice), digest=release.digest)
     work_off()

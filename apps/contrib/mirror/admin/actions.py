@@ -14,7 +14,9 @@ from apps.contrib.mirror.models import Alarm, AlarmState, KeyState, Upstream, Up
 from apps.contrib.mirror.policy import policy_exceptions
 from apps.contrib.mirror.records import alarms, storage, trust
 
-_acts = partial(acts, upstreams.OPERATE, trust.MAX_REASON_CHARACTERS, "One or two sentences, which stay in the audit.")
+_acts = partial(
+    acts, upstreams.OPERATE, trust.MAX_REASON_CHARACTERS, "One or two sentences. Recorded in the audit log."
+)
 
 
 def sides(row: Alarm) -> list[str]:
@@ -24,18 +26,30 @@ def sides(row: Alarm) -> list[str]:
     ]
 
 
-def _switch(label: str, done: str, offered: Callable[[Upstream], bool], **fields: bool) -> Act:
+def _switch(label: str, title: str, done: str, offered: Callable[[Upstream], bool], **fields: bool) -> Act:
     def verb(row: Upstream, actor: Viewer) -> object:
         return upstreams.change(row.host, actor=actor, **fields)
 
-    return Act(f"{label} selected registries", upstreams.OPERATE, each(verb, done), button=label, offered=offered)
+    return Act(title, upstreams.OPERATE, each(verb, done), button=label, offered=offered)
 
 
 OF_UPSTREAMS = {
-    "enable": _switch("Enable", "Enabled", lambda row: not row.is_enabled, enabled=True),
-    "disable": _switch("Disable", "Disabled", lambda row: row.is_enabled, enabled=False),
-    "seal": _switch("Seal", "Sealed", lambda row: not row.is_sealed, sealed=True),
-    "unseal": _switch("Unseal", "Unsealed", lambda row: row.is_sealed, sealed=False),
+    "enable": _switch("Enable", "Enable selected registries", "Enabled", lambda row: not row.is_enabled, enabled=True),
+    "disable": _switch("Disable", "Disable selected registries", "Disabled", lambda row: row.is_enabled, enabled=False),
+    "seal": _switch(
+        "Turn on offline mode",
+        "Turn on offline mode for selected registries",
+        "In offline mode",
+        lambda row: not row.is_sealed,
+        sealed=True,
+    ),
+    "unseal": _switch(
+        "Turn off offline mode",
+        "Turn off offline mode for selected registries",
+        "Back online",
+        lambda row: row.is_sealed,
+        sealed=False,
+    ),
     "ask_again": Act(
         "Ask selected registries again now",
         upstreams.OPERATE,
@@ -53,10 +67,10 @@ OF_PROVIDERS = {
 }
 OF_EXCEPTIONS = {
     "withdraw": Act(
-        "Withdraw selected exceptions",
+        "Revoke selected exceptions",
         upstreams.OPERATE,
-        each(lambda row, actor: policy_exceptions.withdraw(row, actor=actor), "Withdrawn"),
-        button="Withdraw",
+        each(lambda row, actor: policy_exceptions.withdraw(row, actor=actor), "Revoked"),
+        button="Revoke",
         offered=lambda row: row.withdrawn_at is None,
     ),
 }
@@ -74,7 +88,8 @@ OF_PACKAGES = _acts(
     Reasoned(
         "evict",
         "Delete the stored bytes",
-        "Their record stays, and the next client has them fetched and checked again. Pinned packages are kept.",
+        "Their records remain, and Larder fetches and verifies them again when a client needs them. Pinned packages "
+        "are kept.",
         "Deleted",
         _evict,
         lambda row: row.blob_id is not None and not row.is_pinned,
@@ -100,7 +115,7 @@ OF_KEYS = _acts(
     Reasoned(
         "refuse",
         "Refuse",
-        "Larder rejects what this key signs from now on. What it has verified before stays stored.",
+        "From now on, Larder rejects what this key signs. Packages that it verified earlier remain stored.",
         "Refused",
         lambda row, actor, reason: trust.decide_key(row, actor=actor, is_trusted=False, reason=reason),
         lambda row: row.state != KeyState.REFUSED,
@@ -111,9 +126,9 @@ OF_KEYS = _acts(
 OF_ALLOWANCES = _acts(
     Reasoned(
         "withdraw",
-        "Withdraw",
-        "New versions without a key, or with such a signature, are refused again. What was accepted stays stored.",
-        "Withdrawn",
+        "Revoke",
+        "Larder again refuses new versions without a key or with such a signature. Accepted versions remain stored.",
+        "Revoked",
         lambda row, actor, reason: trust.withdraw_unsigned(
             row.upstream, row.namespace, actor=actor, reason=reason, allows=row.allows
         ),
@@ -123,8 +138,8 @@ OF_ALARMS = _acts(
     Reasoned(
         "accept",
         "Accept what was found",
-        "Larder trusts what was found from now on: the key, or the bytes in place of those that it has. Versions that "
-        "vanished from a list are removed for clients.",
+        "From now on, Larder trusts the finding: the new key, or the new files in place of the stored ones. Versions "
+        "that vanished from the list are removed for clients.",
         "Accepted",
         lambda row, actor, reason: alarms.accept(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,
@@ -134,7 +149,8 @@ OF_ALARMS = _acts(
     Reasoned(
         "dismiss",
         "Dismiss",
-        "What was known stays, and what was found stays refused. Stored versions that vanished from a list are served.",
+        "Larder keeps what it verified and refuses the finding. Stored versions that vanished from the list are "
+        "still served.",
         "Dismissed",
         lambda row, actor, reason: alarms.dismiss(row, actor=actor, reason=reason),
         lambda row: row.state == AlarmState.OPEN,

@@ -76,7 +76,7 @@ class UpstreamAdmin(ReadOnlyAdmin[Upstream]):
     list_filter = ("is_enabled", "is_sealed", "visibility")
     list_select_related = ("created_by",)
     ordering = ("host",)
-    search_help_text = "The beginning of a host."
+    search_help_text = "The start of a host."
     fields = (
         ("host", "url", "state"),
         ("is_enabled", "is_sealed", "visibility"),

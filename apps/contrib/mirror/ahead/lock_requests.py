@@ -57,7 +57,7 @@ def read(*, lock: str = "", required_providers: str = "", platforms: Collection[
     """
     if not lock.strip() and not required_providers.strip():
         raise Invalid(
-            "There is neither a lock file nor a required_providers block.",
+            "The request has neither a lock file nor a required_providers block.",
             hint="Send lock, required_providers, or both.",
         )
     locks, required = lock_texts.read(lock=lock, required_providers=required_providers, client=client)

@@ -44,7 +44,7 @@ MAX_SECONDS = 30 * 60
 LOOK_SECONDS = 0.3
 KEPT = timedelta(days=1)
 MAX_PROBLEM_CHARACTERS = 4000
-_EXCEPTIONS = "Staff can let one version through, with a reason."
+_EXCEPTIONS = "An operator can allow one version, with a reason."
 SIGNED = (Verdict.PINNED, Verdict.FIRST_SEEN)
 
 log = structlog.get_logger("larder.upstream")
@@ -153,7 +153,7 @@ def run_for(viewer: Viewer, public_id: UUID | str) -> LockRun:
     if run is None or run.created_by_id not in (None, viewer.user_id):
         if not viewer.is_identified:
             raise UnknownOrPrivate
-        raise NotFound("There is no such lock.", hint="Finished lock files are kept for a day.")
+        raise NotFound("There is no such lock.", hint="Finished lock files are kept for one day.")
     return run
 
 
@@ -165,7 +165,7 @@ def _upstream_for(viewer: Viewer | None, provider: HostedProvider, client: Clien
             raise UnknownOrPrivate
         raise NotFound(
             f"Larder mirrors no providers of {provider.host}, which {written(provider)} needs.",
-            hint="Ask an operator to enable that upstream, or lock this provider with the client itself.",
+            hint="Ask an operator to mirror that registry, or lock this provider with the client itself.",
         )
     if upstream.terraform_only and client is not Client.TERRAFORM:
         raise Refused(
@@ -307,7 +307,7 @@ def work(held: Claim, is_ending: Callable[[], bool]) -> None:
     if run is None:
         return
     if held.exhausted:
-        _end(held, run, problem="Larder could not complete it: each attempt ended with an internal error.")
+        _end(held, run, problem="Larder could not complete it: each attempt failed with an internal error.")
         return
     request = Request.from_json(run.request)
     own_found = dict(_from_json(one) for one in run.own)
@@ -317,7 +317,7 @@ def work(held: Claim, is_ending: Callable[[], bool]) -> None:
             break
         LockRun.objects.filter(pk=run.pk).exclude(done=progress.done).update(done=progress.done)
         if timezone.now() - run.created_at > timedelta(seconds=MAX_SECONDS):
-            _end(held, run, problem=f"It took longer than {MAX_SECONDS // 60} minutes. What was fetched is kept.")
+            _end(held, run, problem=f"It took longer than {MAX_SECONDS // 60} minutes. Fetched packages are kept.")
             return
         _wait(progress.waiting, is_ending)
     if progress.problems:
@@ -330,7 +330,7 @@ def _wait(for_what: Sequence[Waiting], is_ending: Callable[[], bool]) -> None:
     until = min(one.until for one in for_what)
     while not waiting.with_news(for_what) and time.monotonic() < until:
         if is_ending():
-            raise Outage("This worker ends; another one continues.")
+            raise Outage("This worker is stopping; another one continues.")
         time.sleep(LOOK_SECONDS)
 
 

@@ -193,5 +193,5 @@ def _nothing(text: str, enabled: Mapping[str, Upstream]) -> str:
     if pattern.host and pattern.host not in enabled:
         return f"{text}: {pattern.host} is not an enabled upstream."
     if pattern.is_exact:
-        return f"{text}: name its host, one of {', '.join(enabled) or 'none, because no upstream is enabled'}."
+        return f"{text}: name its host, one of {', '.join(enabled) or 'none, because no registry is mirrored'}."
     return f"{text}: no provider that Larder knows matches. Registries cannot be listed: name new providers completely."

@@ -64,7 +64,7 @@ def start(request: Request, *, viewer: Viewer, schedule: Schedule | None = None)
 def confirm(run: SyncRun, *, viewer: Viewer) -> None:
     """Fetch what was planned. Raises Conflict."""
     if not SyncRun.objects.filter(pk=run.pk, state=RunState.PLANNED).update(state=RunState.RUNNING):
-        raise Conflict("This sync has no plan that waits.", hint="Look at its state, or start another one.")
+        raise Conflict("This sync has no plan to confirm.", hint="Check its state, or start another one.")
     queue.enqueue(JOB, target=run.pk, created_by_id=viewer.user_id)
     subject = str(Request.from_json(run.request))[:300]
     viewer.record(Kind.UPSTREAM_SYNCED, subject=subject, run=run.pk, change="confirmed", packages=run.planned)
@@ -142,7 +142,7 @@ def work(held: Claim, is_ending: IsEnding) -> None:
     if run is None:
         return
     if held.exhausted:
-        _end(held, run, RunState.FAILED, "Each attempt ended with an internal error, which is in the log.")
+        _end(held, run, RunState.FAILED, "Each attempt failed with an internal error; see the log.")
         return
     try:
         if run.state == RunState.PLANNING:
@@ -282,12 +282,12 @@ def _run(kind: str, row: Row, is_ending: IsEnding, *, by: int | None = None) -> 
     """
     for attempt in range(1, TRIES + 1):
         if is_ending():
-            raise Outage("This worker ends; another one continues.")
+            raise Outage("This worker is stopping; another one continues.")
         run_now(kind, row.pk, by=by)
         try:
             row.refresh_from_db()
         except type(row).DoesNotExist:
-            raise NotFound("Its record was removed meanwhile.") from None
+            raise NotFound("The record was removed in the meantime.") from None
         if not failures.is_paused(row) or row.retry_at is None or attempt == TRIES:
             return
         is_final = row.failure.get("is_refused") or row.failure.get("status") in failures.MISSING

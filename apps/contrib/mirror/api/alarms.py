@@ -22,7 +22,7 @@ from apps.lib.errors import Invalid
 
 
 class UpstreamReason(serializers.Serializer[Any]):
-    """`trust.checked_reason` limits the length, with the same error on every way in."""
+    # `trust.checked_reason` limits the length, with the same error on every way in.
 
     reason = serializers.CharField(allow_blank=True)
 
@@ -45,11 +45,11 @@ class Alarm(Shape):
     state = ChoiceField(choices=AlarmState.values)
     host = CharField(source="upstream.host")
     subject = CharField()
-    known = DictField(child=JSONField(), help_text="What Larder knew: a fingerprint, a digest or a list.")
-    found = DictField(child=JSONField(), help_text="The same fields, as the registry has them now.")
+    known = DictField(child=JSONField(), help_text="What Larder verified earlier: a fingerprint, a digest or a list.")
+    found = DictField(child=JSONField(), help_text="The same fields, as the registry offers them now.")
     url = CharField()
     raised_at = MomentField()
-    seen_at = MomentField(help_text="When it was last found.")
+    seen_at = MomentField(help_text="When it was last seen.")
     times = IntegerField()
     can_be_accepted = BooleanField()
     resolved_at = MomentField(allow_null=True)
@@ -63,16 +63,16 @@ class Alarm(Shape):
 class UpstreamKey(Shape):
     id = IntegerField(source="pk")
     namespace = CharField()
-    type = CharField(source="provider.type", allow_null=True, help_text="Of the provider whose key it is.")
+    type = CharField(source="provider.type", allow_null=True, help_text="Provider to which the key belongs.")
     fingerprint = CharField()
     state = ChoiceField(choices=KeyState.values)
-    source = CharField(help_text="What the registry says of the key.")  # type: ignore[assignment]  # a field's name
+    source = CharField(help_text="What the registry says about the key.")  # type: ignore[assignment]  # a field's name
     ascii_armor = CharField(source="armor")
     first_seen_at = MomentField()
     decided_at = MomentField(allow_null=True)
     decided_by = CharField(source="decided_by.username", allow_null=True)
     reason = CharField()
-    versions = IntegerField(source="version_count", help_text="How many it verified.")
+    versions = IntegerField(source="version_count", help_text="Number of versions that it verified.")
 
 
 class UnsignedNamespace(Shape):
@@ -134,7 +134,7 @@ class Dismiss(Decide):
 
 class KeyList(OfUpstream, ListView):
     get = listed(
-        "List the keys of an upstream, those that wait first (staff)",
+        "List the keys of a mirrored registry, undecided ones first (staff)",
         page("UpstreamKeyPage", keys=UpstreamKey(many=True)),
         scope="manage",
     )
@@ -144,7 +144,7 @@ class KeyList(OfUpstream, ListView):
 
 
 class KeyDetail(OfUpstream, DetailView):
-    get = shown("Show a key of an upstream (staff)", UpstreamKey, scope="manage")
+    get = shown("Show a key of a mirrored registry (staff)", UpstreamKey, scope="manage")
 
     def row(self, pin_id: int, **_: Any) -> models.KeyPin:
         return trust.pin_of(self.upstream(), pin_id)

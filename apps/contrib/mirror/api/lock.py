@@ -27,7 +27,7 @@ class LockInput(serializers.Serializer[Any]):
         allow_blank=True,
         trim_whitespace=False,
         max_length=texts.MAX_BYTES,
-        help_text="A .terraform.lock.hcl.",
+        help_text="The text of a .terraform.lock.hcl file.",
     )
     required_providers = serializers.CharField(
         required=False,
@@ -43,7 +43,9 @@ class LockInput(serializers.Serializer[Any]):
         help_text="Such as linux_amd64.",
     )
     client = serializers.ChoiceField(
-        required=False, choices=list(Client), help_text="Where the lock file does not tell. Default: tofu."
+        required=False,
+        choices=list(Client),
+        help_text="Client to assume if the lock file does not say. The default is tofu.",
     )
 
 
@@ -58,7 +60,7 @@ class LockJob(Shape):
     # Of a LockRun.
     id = UUIDField(source="public_id")
     state = ChoiceField(choices=list(STATES))
-    planned = IntegerField(help_text="Packages: one for each provider and platform.")
+    planned = IntegerField(help_text="Number of packages: one for each provider and platform.")
     done = IntegerField(help_text="Packages.")
     lock = CharField(allow_null=True, help_text="The finished .terraform.lock.hcl.")
     problem = CharField(allow_null=True, help_text="Why it failed.")
@@ -78,11 +80,11 @@ class LockFiles(ApiView):
         takes=LockInput,
         answers={200: Lock, 202: LockJob},
         errors={
-            403: "Policy or trust refuses a version; the text names the rule.",
-            503: "A registry is unavailable, and what it has is not stored.",
+            403: "Policy or trust refuses a version. The text names the rule.",
+            503: "A registry is unavailable, and Larder has not stored what was requested.",
         },
         limits=["fetch"],
-        again="The same, or 200 once it is done.",
+        again="The same answer, or 200 once it is finished.",
         scope="read",
         public=True,
     )

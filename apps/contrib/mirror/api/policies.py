@@ -16,17 +16,17 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField, ListField
 
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
-from apps.contrib.mirror.policy import advisories, policy_exceptions, rulebook
+from apps.contrib.mirror.policy import advisories, consequences, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.rulebook import Change, DryRun
 from apps.contrib.mirror.records import modules
 from apps.lib.errors import Invalid
 
 
 class PolicyRuleInput(serializers.Serializer[Any]):
-    """`upstream.policies` validates each, with the same error on every way in."""
+    # `upstream.policies` validates each, with the same error on every way in.
 
     pattern = serializers.CharField(max_length=130)
     effect = serializers.ChoiceField(choices=Effect.values)
@@ -52,7 +52,7 @@ class PolicyInput(serializers.Serializer[Any]):
 
 
 class DryRunInput(serializers.Serializer[Any]):
-    """What is left out stays as it is."""
+    """Omitted fields stay unchanged."""
 
     rules = serializers.ListField(required=False, child=PolicyRuleInput(), max_length=rulebook.MAX_RULES)
     cooldown_days = serializers.IntegerField(required=False)
@@ -61,7 +61,7 @@ class DryRunInput(serializers.Serializer[Any]):
 class ExceptionInput(serializers.Serializer[Any]):
     provider = serializers.CharField(max_length=130, required=False, help_text="namespace/type.")
     module = serializers.CharField(
-        max_length=200, required=False, help_text="namespace/name/system, in the place of a provider."
+        max_length=200, required=False, help_text="For a module instead of a provider: namespace/name/system."
     )
     version = serializers.CharField(max_length=128)
     reason = serializers.CharField(allow_blank=True)
@@ -69,13 +69,13 @@ class ExceptionInput(serializers.Serializer[Any]):
 
 
 class PolicyRule(Shape):
-    position = IntegerField(help_text="From 1; the first rule that matches decides.")
+    position = IntegerField(help_text="Starts at 1. The first rule that matches decides.")
     pattern = CharField(help_text="hashicorp/*, */random, hashicorp/random or *.")
     effect = ChoiceField(choices=Effect.values)
-    days = IntegerField(help_text="Of a cool-down; 0 for none.")
-    versions = CharField(help_text="A range such as >= 5.0, < 6.0; empty for all.")
+    days = IntegerField(help_text="Days of the cool-down; 0 for none.")
+    versions = CharField(help_text="A range such as >= 5.0, < 6.0. Empty for all versions.")
     platforms = ListField(child=CharField(), help_text="Only these, such as linux_amd64; empty for all.")
-    advisories_only = BooleanField(help_text="Matches only versions that an advisory names.")
+    advisories_only = BooleanField(help_text="Match only versions that an advisory names.")
     reason = CharField()
     by = CharField(source="created_by.shown_name", allow_null=True)
 
@@ -89,7 +89,7 @@ class Policy(Shape):
     host = CharField()
     cooldown_days = IntegerField(help_text="For versions that no rule matches.")
     rules = PolicyRule(many=True)
-    advisory_files = IntegerField(help_text="In LARDER_UPSTREAM_ADVISORIES.")
+    advisory_files = IntegerField(help_text="File in LARDER_UPSTREAM_ADVISORIES.")
     advisory_problems = AdvisoryProblem(many=True, help_text="Files that could not be read or understood.")
 
 
@@ -118,11 +118,13 @@ class VersionException(Shape):
 class PolicyChange(Shape):
     version = CharField(source="version.version")
     becomes = ChoiceField(choices=["hidden", "shown"])
-    platforms = ListField(child=CharField(), help_text="Only these; empty for the whole version.")
-    rule = CharField(source="after.rule", help_text="What decides after the change.")
-    former_rule = CharField(source="before.rule", help_text="What decides now.")
+    platforms = ListField(child=CharField(), help_text="Limits it to these platforms. Empty for the whole version.")
+    rule = CharField(source="after.rule", help_text="The rule that decides after the change.")
+    former_rule = CharField(source="before.rule", help_text="The rule that decides now.")
     available_at = MomentField(
-        source="after.available_at", allow_null=True, help_text="Of what becomes hidden; null if no date shows it."
+        source="after.available_at",
+        allow_null=True,
+        help_text="When the version that becomes hidden appears again; null if it does not.",
     )
 
     def becomes_of(self, change: Change) -> str:
@@ -140,19 +142,19 @@ class PolicyDryRun(Shape):
     hidden = IntegerField(help_text="Versions that would no longer be visible.")
     shown = IntegerField(help_text="Versions that would become visible.")
     hidden_platforms = IntegerField(help_text="Versions that would lose some of their platforms.")
-    shown_platforms = IntegerField(help_text="Versions that would gain some.")
-    complete = BooleanField(source="is_complete", help_text="False: `providers` has only the first changes.")
+    shown_platforms = IntegerField(help_text="Versions that would gain platforms.")
+    complete = BooleanField(source="is_complete", help_text="false: `providers` lists only the first changes.")
     providers = ProviderChanges(many=True, source="by_provider")
 
 
 class PolicyDetail(DetailView):
-    get = shown("Show the policy of an upstream (staff)", Policy, scope="manage")
+    get = shown("Show the policy of a mirrored registry (staff)", Policy, scope="manage")
 
     def row(self, host: str) -> With:
         return _policy(rulebook.place(self.viewer, host))
 
     @operation(
-        "Replace the policy of an upstream (staff)",
+        "Replace the policy of a mirrored registry (staff)",
         takes=PolicyInput,
         answers={200: Policy},
         again="Changes nothing.",
@@ -185,7 +187,7 @@ class DryRunView(ApiView):
 
 class ExceptionList(ListView):
     get = listed(
-        "List the exceptions of an upstream (staff)",
+        "List the exceptions of a mirrored registry (staff)",
         page("ExceptionPage", exceptions=VersionException(many=True)),
         scope="manage",
     )
@@ -194,7 +196,7 @@ class ExceptionList(ListView):
         return policy_exceptions.of(rulebook.place(self.viewer, host))
 
     @operation(
-        "Let one version through (staff)",
+        "Allow one version (staff)",
         takes=ExceptionInput,
         answers={201: VersionException},
         again="Creates another exception.",
@@ -219,10 +221,18 @@ class ExceptionList(ListView):
 
 
 class ExceptionDetail(ApiView):
-    @operation("Withdraw an exception (staff)", answers={204: None}, again="404.")
+    @operation(
+        "Revoke an exception (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="404.",
+    )
     def delete(self, request: Request, host: str, exception_id: int) -> Response:  # noqa: ARG002
         upstream = rulebook.place(self.viewer, host, changes=True)
-        policy_exceptions.withdraw(policy_exceptions.in_force(upstream, exception_id), actor=self.viewer)
+        row = policy_exceptions.in_force(upstream, exception_id)
+        if self.is_dry_run():
+            return self.answer(consequences.of_withdrawal(row, now=timezone.now()))
+        policy_exceptions.withdraw(row, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

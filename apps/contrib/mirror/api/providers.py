@@ -24,10 +24,10 @@ class MirroredProvider(Shape):
     namespace = CharField()
     type = CharField()
     newest = CharField(allow_null=True, help_text="The highest version that clients get.")
-    held_back = CharField(allow_null=True, help_text="A higher version that policy keeps from them.")
-    versions = IntegerField(help_text="How many the registry lists.")
+    held_back = CharField(allow_null=True, help_text="A higher version that the policy hides from clients.")
+    versions = IntegerField(help_text="Number of versions that the registry lists.")
     listed_at = MomentField(help_text="When the list was last read or confirmed.")
-    failure = UpstreamFailure(allow_null=True, help_text="Of the last attempt to refresh the list.")
+    failure = UpstreamFailure(allow_null=True, help_text="Time of the last attempt to refresh the list.")
 
     def failure_of(self, provider: Any) -> Any:
         return provider.failure or None
@@ -40,15 +40,15 @@ class MirroredPackage(Shape):
     digest = DigestField()
     size = IntegerField(allow_null=True)
     h1 = CharField(allow_null=True, help_text="null until its bytes are verified.")
-    stored = BooleanField(help_text="Its verified bytes are here.")
-    pinned = BooleanField(source="is_pinned", help_text="Never evicted.")
+    stored = BooleanField(help_text="Whether Larder stores its verified bytes.")
+    pinned = BooleanField(source="is_pinned", help_text="Never deleted while unused.")
     fetched_at = MomentField(allow_null=True)
     fetched_by = PersonField(source="fetched_by.username")
     origin = CharField(source="fetched_from", allow_null=True, help_text="The URL from which it was fetched.")
     used_at = MomentField(allow_null=True)
     uses = IntegerField()
-    available = BooleanField(help_text="Clients get it for this platform.")
-    rule = CharField(help_text="Which rule decides about the platform.")
+    available = BooleanField(help_text="Clients can download it for this platform.")
+    rule = CharField(help_text="The rule that decides about the platform.")
     failure = UpstreamFailure(allow_null=True)
 
     def h1_of(self, package: Any) -> str | None:
@@ -68,8 +68,8 @@ class MirroredVersion(Shape):
     # Of a row with what policy says of it.
     version = CharField(source="version.version")
     listed = BooleanField(source="version.is_listed", help_text="false: the registry no longer lists it.")
-    removed = BooleanField(source="version.is_gone", help_text="Staff accepted that: clients do not get it.")
-    available = BooleanField(help_text="Clients see it.")
+    removed = BooleanField(source="version.is_gone", help_text="Operators accepted this: clients no longer get it.")
+    available = BooleanField(help_text="Whether clients see it.")
     rule = CharField(source="decision.rule")
     reason = CharField(source="decision.sentence", help_text="The rule in words, with the date if there is one.")
     available_at = MomentField(source="decision.available_at", allow_null=True)
@@ -80,7 +80,7 @@ class MirroredVersion(Shape):
         source="version.published_at", allow_null=True, help_text="The earliest date that the registry states."
     )
     first_seen_at = MomentField(source="version.first_seen_at")
-    was_in_first_list = BooleanField(source="version.was_in_first_list", help_text="It counts as old without a date.")
+    was_in_first_list = BooleanField(source="version.was_in_first_list", help_text="Without a date, it counts as old.")
     platforms = ListField(child=CharField())
     protocols = ListField(source="version.protocols", child=CharField())
     failure = UpstreamFailure(allow_null=True)
@@ -102,14 +102,14 @@ class MirroredVersion(Shape):
 
 
 class MirroredVersionDetail(MirroredVersion):
-    index_digest = CharField(source="version.index_digest", help_text="Of its OCI index, or empty.")
-    weakness = CharField(help_text="How its signature proves less than others, such as `made with SHA-1`, or empty.")
+    index_digest = CharField(source="version.index_digest", help_text="Digest of the OCI index, or empty.")
+    weakness = CharField(help_text="Weakness of the signature, such as `made with SHA-1`, or empty.")
     packages = MirroredPackage(many=True)
 
 
 class MirroredDocs(Shape):
     pages = DocsPage(many=True)
-    reason = CharField(allow_null=True, help_text="Why there are none; null if there are.")
+    reason = CharField(allow_null=True, help_text="Reason if there are none; otherwise null.")
 
 
 def _with_newest(found: catalogue.Listed) -> With:
@@ -126,7 +126,7 @@ class ProviderList(ApiView):
     @operation(
         "List mirrored providers",
         answers={200: page("MirroredProviderPage", providers=MirroredProvider(many=True))},
-        query={"q": "Words that are parts of the namespace or the type.", **base.CURSOR},
+        query={"q": "Words that occur in the namespace or the type.", **base.CURSOR},
         public=True,
     )
     def get(self, request: Request, host: str) -> Response:

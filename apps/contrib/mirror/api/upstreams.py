@@ -12,12 +12,13 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import operators
 from apps.accounts.models import Visibility
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.contrib.mirror import models
 from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
+from apps.contrib.mirror.policy import consequences
 
-_STAFF_ONLY = "null for those who are not staff."
+_STAFF_ONLY = "null unless the caller is staff."
 # What only `sees_operations` reads.
 OPERATIONS = (
     *("url", "proxy", "ca", "has_token", "list_seconds", "stale_hours", "quota_bytes", "evict_days"),
@@ -54,18 +55,18 @@ class UpstreamFailure(Shape):
     code = CharField()
     message = CharField()
     url = CharField()
-    status = IntegerField(help_text="Of HTTP; 0 if there was no answer.")
-    rule = CharField(help_text="What Larder's own limits refused, or empty.")
+    status = IntegerField(help_text="HTTP status; 0 if there was no response.")
+    rule = CharField(help_text="Reason if one of Larder's limits refused it, or empty.")
 
 
 class UpstreamHealth(Shape):
     # Of an upstream with its facts.
     state = ChoiceField(choices=upstream_facts.STATES)
-    failures = IntegerField(help_text="In succession.")
-    open_until = MomentField(allow_null=True, help_text="The circuit breaker asks nothing before.")
+    failures = IntegerField(help_text="Consecutive failures.")
+    open_until = MomentField(allow_null=True, help_text="The circuit breaker blocks requests until then.")
     succeeded_at = MomentField(allow_null=True)
     failed_at = MomentField(allow_null=True)
-    failure = UpstreamFailure(allow_null=True, help_text="The last one.")
+    failure = UpstreamFailure(allow_null=True, help_text="The last event.")
     oldest_list_at = MomentField(allow_null=True)
     newest_list_at = MomentField(allow_null=True)
 
@@ -86,7 +87,7 @@ class Upstream(Shape):
     terraform_only = BooleanField()
     sealed = BooleanField(source="is_sealed")
     cooldown_days = IntegerField()
-    url = CharField(allow_null=True, help_text=f"Empty: https:// and the host. {_STAFF_ONLY}")
+    url = CharField(allow_null=True, help_text=f"Empty means https:// and the host. {_STAFF_ONLY}")
     proxy = CharField(allow_null=True, help_text=_STAFF_ONLY)
     ca = CharField(allow_null=True, help_text=f"PEM. {_STAFF_ONLY}")
     has_token = BooleanField(allow_null=True, help_text=f"The token is never shown. {_STAFF_ONLY}")
@@ -100,7 +101,7 @@ class Upstream(Shape):
     health = UpstreamHealth(allow_null=True, help_text=_STAFF_ONLY)
     storage = UpstreamStorage(allow_null=True, help_text=_STAFF_ONLY)
     open_alarms = IntegerField(allow_null=True, help_text=_STAFF_ONLY)
-    waiting_keys = IntegerField(allow_null=True, help_text=f"Keys that wait for a decision. {_STAFF_ONLY}")
+    waiting_keys = IntegerField(allow_null=True, help_text=f"Keys that need a decision. {_STAFF_ONLY}")
 
 
 class UpstreamView(ApiView):
@@ -142,13 +143,13 @@ class UpstreamList(UpstreamView, ListView):
 
 
 class UpstreamDetail(UpstreamView, DetailView):
-    get = shown("Show an upstream", Upstream, public=True)
+    get = shown("Show a mirrored registry", Upstream, public=True)
 
     def row(self, host: str) -> With:
         return self.as_seen([upstreams.upstream_for(self.viewer, host)])[0]
 
     @operation(
-        "Create or change an upstream (staff)",
+        "Add or change a mirrored registry (staff)",
         takes=UpstreamInput,
         answers={200: Upstream, 201: Upstream},
         again="200; nothing changes.",
@@ -164,10 +165,17 @@ class UpstreamDetail(UpstreamView, DetailView):
         row = upstreams.change(host, actor=self.viewer, **fields)
         return self.answer(self.row(row.host), HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
-    @operation("Remove an upstream with all that is stored of it (staff)", answers={204: None}, again="404.")
+    @operation(
+        "Remove a mirrored registry and everything stored from it (staff)",
+        answers={200: Consequences, 204: None},
+        query=DRY_RUN,
+        again="404.",
+    )
     def delete(self, request: Request, host: str) -> Response:  # noqa: ARG002
         """Its pinned keys and digests are forgotten. To keep them, send `{"enabled": false}` with PUT."""
         self.operated()
+        if self.is_dry_run():
+            return self.answer(consequences.of_removal(upstreams.upstream_for(self.viewer, host)))
         upstreams.remove(host, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 

@@ -57,8 +57,8 @@ def checked_proxy(text: str) -> str:
         raise Invalid("The host or port of the proxy cannot be read.", hint=hint) from None
     if parts.username is not None or parts.password is not None:
         raise Invalid(
-            "The URL of the proxy has a user name or password in it, which pages would show.",
-            hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all upstreams.",
+            "The URL of the proxy contains a user name or password, which pages would show.",
+            hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all registries.",
         )
     is_plain = proxy.isascii() and proxy.isprintable() and " " not in proxy and len(proxy) <= MAX_CHARACTERS
     if parts.scheme != "http" or not parts.hostname or parts.path or parts.query or not is_plain:
@@ -96,7 +96,7 @@ def checked_token(text: str) -> str:
     token = text.strip()
     if len(token) > MAX_TOKEN_CHARACTERS or not token.isascii() or not token.isprintable() or " " in token:
         raise Invalid(
-            f"The token has more than {MAX_TOKEN_CHARACTERS:,} characters, or blanks or others than plain ASCII.",
+            f"The token has more than {MAX_TOKEN_CHARACTERS:,} characters, or contains spaces or non-ASCII characters.",
             hint="Paste the token alone, without Bearer.",
         )
     return token

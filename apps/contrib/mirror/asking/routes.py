@@ -43,7 +43,7 @@ def _trusted(upstream: Upstream, url: str) -> ssl.SSLContext:
         changed_at = Path(file).stat().st_mtime_ns if file else 0
         return fetching.trusting(file, changed_at, upstream.ca)
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        which = "LARDER_UPSTREAM_CA_FILE or the certificates of the upstream"
+        which = "LARDER_UPSTREAM_CA_FILE or the certificates of the registry"
         text = f"{which} cannot be read: {type(error).__name__}"
         raise FetchFailed("bad_ca", text, url=shown(url), rule="certificate", is_final=True) from None
 

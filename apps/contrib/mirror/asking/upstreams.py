@@ -152,13 +152,16 @@ def upstream_for(viewer: Viewer, host: str) -> Upstream:
     if found is None or not (sees_operations(viewer) or (found.is_enabled and sees(viewer, found))):
         if not viewer.is_identified:
             raise UnknownOrPrivate
-        raise NotFound(f"There is no upstream {host[:80]!r} that you can see.", hint="See the list of upstreams.")
+        raise NotFound(
+            f"There is no mirrored registry {host[:80]!r} that you can see.",
+            hint="See the list of mirrored registries.",
+        )
     return found
 
 
 def checked_host(host: str) -> str:
     """Return the host as provider addresses compare it. Raises Invalid for other text and for our own hosts."""
-    hint = "Enter a name such as registry.example.com, without https:// and a port."
+    hint = "Enter a name such as registry.example.com, without https:// and port."
     try:
         name = hostnames.normalised(host)
     except Invalid as refusal:
@@ -221,7 +224,7 @@ def remove(host: str, *, actor: Viewer) -> None:
     """
     row = of_host(host)
     if row is None:
-        raise NotFound(f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+        raise NotFound(f"There is no mirrored registry {host[:80]!r}.", hint="See the list of mirrored registries.")
     stored_sums.lock([row.pk])
     forgotten = {
         "providers": row.providers.count(),

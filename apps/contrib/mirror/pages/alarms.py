@@ -38,7 +38,7 @@ LABELS = {
     "vanished": "No longer listed",
 }
 ACCEPTING = {
-    "key_changed": "Trust the new key for this provider from now on, besides those that are pinned.",
+    "key_changed": "Trust the new key for this provider from now on, in addition to the pinned keys.",
     "bytes_changed": "Trust the new bytes: the stored ones are deleted, and lock files with the old hashes fail.",
     "no_key": "Allow unsigned providers of this namespace.",
     "signature_bad": "Allow signatures with SHA-1 or in text mode for this namespace.",
@@ -69,7 +69,7 @@ class KeyForm(ReasonForm):
 class UnsignedForm(ReasonForm):
     namespace = PlainField(max_length=64, help_text="The first part of the address: acme in acme/dns.")
     allows = forms.ChoiceField(
-        choices=Allows.choices, label="What is allowed", required=False, help_text="Clients accept both."
+        choices=Allows.choices, label="Allowed", required=False, help_text="Clients accept both."
     )
     field_order = ("namespace", "allows", "reason")
 

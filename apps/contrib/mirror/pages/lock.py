@@ -46,7 +46,7 @@ class LockForm(forms.Form):
         strip=False,
         max_length=texts.MAX_BYTES,
         widget=forms.Textarea(AREA),
-        help_text="The text of <code>.terraform.lock.hcl</code>. Its versions and hashes stay.",
+        help_text="The text of <code>.terraform.lock.hcl</code>. Its versions and hashes are kept.",
     )
     required_providers = forms.CharField(
         label="Required providers",
@@ -67,7 +67,7 @@ class LockForm(forms.Form):
         required=False,
         max_length=500,
         widget=forms.TextInput(PLAIN),
-        help_text="Such as <code>freebsd_amd64</code>, with spaces between them.",
+        help_text="For example <code>freebsd_amd64</code>. Separate several with spaces.",
     )
     client = forms.ChoiceField(label="Client", choices=CLIENTS, required=False)
 

@@ -43,7 +43,7 @@ class RuleForm(forms.Form):
         max_value=3650,
         required=False,
         label="Days",
-        help_text="How old a version must be, for the effects with a cool-down.",
+        help_text="Minimum age of a version, for effects with a cool-down.",
     )
     versions = PlainField(
         max_length=200,
@@ -55,10 +55,10 @@ class RuleForm(forms.Form):
         max_length=400,
         required=False,
         label="Platforms",
-        help_text="Such as <code>linux_amd64 darwin_arm64</code>; empty for all.",
+        help_text="For example <code>linux_amd64 darwin_arm64</code>; empty for all.",
     )
     advisories_only = forms.BooleanField(required=False, label="Only versions that an advisory names")
-    reason = forms.CharField(max_length=300, required=False, label="Reason", help_text="Clients read it.")
+    reason = forms.CharField(max_length=300, required=False, label="Reason", help_text="Shown to clients.")
 
     def has_changed(self) -> bool:
         """An added rule in which nothing was typed is none: a browser always sends an effect."""
@@ -79,8 +79,8 @@ class PolicyForm(forms.Form):
     cooldown_days = forms.IntegerField(
         min_value=0,
         max_value=3650,
-        label="Cool-down of versions that no rule matches (days)",
-        help_text="0 shows every version at once.",
+        label="Default cool-down (days)",
+        help_text="For versions that no rule matches. 0 shows them immediately.",
     )
 
 
@@ -88,12 +88,12 @@ class ExceptionForm(forms.Form):
     address = PlainField(
         max_length=200,
         label="Provider or module",
-        help_text="Such as <code>hashicorp/random</code>, or <code>terraform-aws-modules/vpc/aws</code>.",
+        help_text="For example <code>hashicorp/random</code> or <code>terraform-aws-modules/vpc/aws</code>.",
     )
     version = PlainField(max_length=128, label="Version")
-    reason = forms.CharField(max_length=300, label="Reason", help_text="It is recorded in the audit.")
+    reason = forms.CharField(max_length=300, label="Reason", help_text="Recorded in the audit log.")
     days = forms.IntegerField(
-        min_value=1, max_value=366, label="Ends after (days)", help_text="From then on, the rules decide again."
+        min_value=1, max_value=366, label="Expires in (days)", help_text="After that, the rules apply again."
     )
 
 
@@ -156,7 +156,7 @@ def withdraw(request: HttpRequest, host: str, exception_id: int) -> HttpResponse
     viewer = session_viewer(request)
     upstream = rulebook.place(viewer, host, changes=True)
     row = policy_exceptions.in_force(upstream, exception_id)
-    reauthentication.require(request, f"Withdraw the exception for {row.about}")
+    reauthentication.require(request, f"Revoke the exception for {row.about}")
     policy_exceptions.withdraw(row, actor=viewer)
     messages.success(request, f"The rules decide about {row.about} again.")
     return see_other("upstream-policy", upstream.host)

@@ -32,8 +32,8 @@ class SyncForm(forms.Form):
         required=False,
         max_length=20_000,
         widget=forms.Textarea(AREA | {"rows": "4"}),
-        help_text="One in each line: <code>registry.opentofu.org/hashicorp/random</code> is its newest release, "
-        "<code>hashicorp/*@&gt;=3.0</code> all these versions of the providers that Larder knows.",
+        help_text="One per line. <code>registry.opentofu.org/hashicorp/random</code> fetches the newest release, "
+        "<code>hashicorp/*@&gt;=3.0</code> those versions of all providers that Larder knows.",
     )
     lock = forms.CharField(
         label="Lock file", required=False, strip=False, max_length=texts.MAX_BYTES, widget=forms.Textarea(AREA)
@@ -49,13 +49,13 @@ class SyncForm(forms.Form):
     )
     more = PlatformsField(label="More platforms", required=False, max_length=500, widget=forms.TextInput(PLAIN))
     client = forms.ChoiceField(label="Client", choices=CLIENTS, required=False)
-    pin = forms.BooleanField(required=False, label="Never evict these packages")
+    pin = forms.BooleanField(required=False, label="Never delete these packages")
     every = forms.IntegerField(
         required=False,
         min_value=1,
         max_value=syncing.MAX_HOURS,
-        label="Repeat every so many hours",
-        help_text="Then it begins at once, without showing you the plan first.",
+        label="Repeat every … hours",
+        help_text="Starts immediately, without a preview.",
     )
 
 
@@ -118,7 +118,7 @@ def sync_confirm(request: HttpRequest, sync_id: int) -> HttpResponse:
 def sync_cancel(request: HttpRequest, sync_id: int) -> HttpResponse:
     viewer = _operator(request)
     syncing.cancel(_run(sync_id), viewer=viewer)
-    messages.success(request, "Sync cancelled. What it has fetched stays.")
+    messages.success(request, "Sync cancelled. Packages that it fetched remain.")
     return see_other("sync-run", sync_id)
 
 

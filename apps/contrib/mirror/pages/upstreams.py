@@ -1,13 +1,14 @@
 """/mirror: how to use this Larder for everything, and for staff the registries that it mirrors."""
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import forms
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import render
-from django.urls import path
+from django.urls import path, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters, sensitive_variables
@@ -17,13 +18,14 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
-from apps.contrib.mirror.asking import connection_values, upstream_facts, upstreams
+from apps.contrib.mirror.asking import checking, connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.policy import consequences, held_back
 from apps.contrib.mirror.records import alarms, trust
 from apps.contrib.mirror.serving import catalogue
 from apps.lib.net.hostnames import as_written
 from apps.portal.frame import reauthentication
+from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
 from apps.snippets import client_setup, mirror_snippets
@@ -42,36 +44,36 @@ class UpstreamForm(forms.Form):
 
     host = PlainField(
         max_length=255,
-        help_text="As provider addresses name it, without https:// and a port, such as registry.example.com.",
+        help_text="The host in provider addresses, without https:// and port, for example registry.example.com.",
     )
     enabled = forms.BooleanField(required=False, label="Mirror its providers")
-    accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we keep to them")
+    accept_terms = forms.BooleanField(required=False, label="I have read these terms, and we comply with them")
     terraform_only = forms.BooleanField(
         required=False,
         label="Serve Terraform clients only",
-        help_text="Larder tells clients apart by their User-Agent. OpenTofu clients get a message that says so.",
+        help_text="Larder identifies clients by their User-Agent. OpenTofu clients get an error that explains it.",
     )
     visibility = forms.ChoiceField(choices=VISIBILITIES, widget=forms.RadioSelect)
     cooldown_days = forms.IntegerField(
         label="Cool-down in days",
-        help_text="Clients see a version only when it is this old, unless a rule says otherwise. 0: at once.",
+        help_text="Hide versions younger than this many days. 0 shows them immediately. Rules can override this.",
     )
     sealed = forms.BooleanField(
         required=False,
-        label="Sealed: fetch nothing on demand",
-        help_text="Clients get only what a sync has fetched in advance.",
+        label="Offline mode: serve only synced packages",
+        help_text="Larder fetches nothing on demand; a sync fetches packages in advance.",
     )
     url = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="URL",
-        help_text="Only if the registry answers at another address than https:// and its host.",
+        help_text="Only if the registry is not at https:// and its host name.",
         inputmode="url",
     )
     token = forms.CharField(
         required=False,
         max_length=connection_values.MAX_TOKEN_CHARACTERS,
-        help_text="For a registry that asks for one. It is stored encrypted and never shown.",
+        help_text="Only if the registry requires one. Stored encrypted and never shown.",
         widget=forms.PasswordInput(PLAIN | {"autocomplete": "new-password"}),
     )
     remove_token = forms.BooleanField(required=False, label="Remove the stored token")
@@ -80,29 +82,31 @@ class UpstreamForm(forms.Form):
         strip=False,
         max_length=connection_values.MAX_CA_CHARACTERS,
         label="Certificate authorities",
-        help_text="PEM certificates of a private authority, trusted for this registry besides those of the system.",
+        help_text="PEM certificates of a private authority. Larder trusts them for this registry, in addition to "
+        "the system's.",
         widget=forms.Textarea(PLAIN | {"rows": 4, "class": "mono"}),
     )
     proxy = PlainField(
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="Outgoing proxy",
-        help_text="Such as http://proxy.example.com:3128. Empty: the proxy of LARDER_UPSTREAM_PROXY, if it is set.",
+        help_text="For example http://proxy.example.com:3128. Leave empty to use LARDER_UPSTREAM_PROXY, if it is set.",
         inputmode="url",
     )
     list_seconds = forms.IntegerField(
-        label="Repeat a list of versions for (seconds)", help_text="Then the registry is asked again."
+        label="Cache version lists for (seconds)", help_text="After that, Larder asks the registry again."
     )
     stale_hours = forms.IntegerField(
-        label="Serve old lists for (hours)",
-        help_text="While the registry is down, clients get the last list for so long.",
+        label="If it is down, serve cached lists for (hours)",
+        help_text="Clients keep getting the last list that Larder has.",
     )
     quota_gb = forms.DecimalField(
-        min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0: no limit."
+        min_value=0, max_digits=9, decimal_places=3, label="Quota in GB", help_text="0 means no limit."
     )
     evict_days = forms.IntegerField(
-        label="Delete packages unused for (days)",
-        help_text="Pinned packages stay. 0: never. A deleted package is fetched again when a client needs it.",
+        label="Delete unused packages after (days)",
+        help_text="0 means never. Pinned packages are never deleted. Larder fetches a deleted package again when a "
+        "client needs it.",
     )
 
     def __init__(self, data: QueryDict | None, *, row: Upstream | None = None, host: str = "") -> None:
@@ -181,9 +185,8 @@ def mirror(request: HttpRequest) -> HttpResponse:
         "upstreams": rows,
         "hosts": hosts,
         "snippets": snippets_for(hosts),
-        "own_host": client_setup.host(),
         "provider_count": catalogue.providers_for(viewer).count(),
-        "is_plain_http": client_setup.is_plain_http(),
+        **_own(),
     }
     if upstreams.sees_operations(viewer):
         facts = upstream_facts.facts_of(rows)
@@ -206,6 +209,9 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
     viewer = session_viewer(request)
     require(viewer, upstreams.VIEW)
     row = upstreams.upstream_for(viewer, host)
+    first = _first_request(row, request.path) if row.is_enabled else None
+    if first is not None and (unchanged := first.unchanged_for(request)) is not None:
+        return unchanged
     context = {
         "upstream": row,
         "facts": upstream_facts.facts_of([row])[row.pk],
@@ -217,8 +223,31 @@ def upstream(request: HttpRequest, host: str) -> HttpResponse:
         "may_change": _may_change(viewer),
         "shown_host": as_written(row.host),
         "now": timezone.now(),
+        "hint": checking.hint_of(row) if row.failure else "",
+        "first": first,
     }
+    if first is not None and first.is_shown:
+        # Of all registries: a client has one block.
+        hosts = [one for one in upstreams.visible_to(viewer) if one.is_enabled]
+        context |= {"snippets": snippets_for(hosts), **_own()}
     return render(request, "portal/upstream/upstream.html", context)
+
+
+def _own() -> dict[str, Any]:
+    return {"own_host": client_setup.host(), "is_plain_http": client_setup.is_plain_http()}
+
+
+def _first_request(row: Upstream, page: str) -> FirstUse:
+    """Wait for the answer of the registry, then for the first provider that a client asks for."""
+    first = row.providers.order_by("created_at", "pk").first()
+    if first is not None:
+        link = f"{reverse('portal:mirror-providers')}?{urlencode({'host': row.host})}"
+        return FirstUse(page, "", f"The first request came: {first.address}", first.created_at, link)
+    if row.succeeded_at is None and row.failed_at is None:
+        return FirstUse(page, f"Asking {as_written(row.host)} for its services…")
+    if row.succeeded_at is None:
+        return FirstUse(page, "Waiting for an answer that Larder can use")
+    return FirstUse(page, "Waiting for the first request of a client")
 
 
 @never_cache
@@ -236,9 +265,10 @@ def upstream_add(request: HttpRequest) -> HttpResponse:
         reauthentication.require(request, f"Mirror {host[:80]}")
         with refusals_on(form, None):
             if upstreams.of_host(host) is not None:
-                messages.info(request, f"{host} is an upstream already. Change it here.")
+                messages.info(request, f"{host} is already mirrored. Change it here.")
                 return see_other("mirror-change", host)
             row = upstreams.change(host, actor=viewer, **form.wanted())
+            checking.request(row, actor=viewer)
             messages.success(request, f"{row.host} is added{'' if row.is_enabled else ', and off'}.")
             return see_other("mirror-upstream", row.host)
     return _form(request, form, known=known)
@@ -256,7 +286,7 @@ def upstream_change(request: HttpRequest, host: str) -> HttpResponse:
     if form.is_valid():
         reauthentication.require(request, f"Change the mirror of {row.host}")
         with refusals_on(form, None):
-            upstreams.change(row.host, actor=viewer, **form.wanted())
+            checking.request(upstreams.change(row.host, actor=viewer, **form.wanted()), actor=viewer)
             messages.success(request, f"{row.host} is saved.")
             return see_other("mirror-upstream", row.host)
     return _form(request, form, row=row)

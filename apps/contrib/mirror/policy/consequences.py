@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.models import PolicyException, Upstream, UpstreamPackage
+from apps.contrib.mirror.policy.evaluation import Policy
 from apps.contrib.mirror.policy.rulebook import DryRun
 from apps.releases.lifecycle.impact import DAYS, Act, Consequences, Effect, Hit, Hitting, Words, consequences_of
 from apps.releases.models import Release, ReleaseBlob
@@ -54,6 +55,22 @@ def of_policy(upstream: Upstream, run: DryRun) -> Consequences:
         if pk in found
     )
     return consequences_of(hits, words=WORDS)
+
+
+def of_withdrawal(exception: PolicyException, *, now: datetime) -> Consequences:
+    """The version that it lets through, if clients use it and the rules hide it. A module's that was published stays
+    published.
+    """
+    version = exception.version
+    others = PolicyException.objects.filter(version=version, withdrawn_at=None, expires_at__gt=now)
+    if version is None or others.exclude(pk=exception.pk).exists():
+        return consequences_of((), words=WORDS)
+    provider = version.provider
+    decision = Policy.of(provider.upstream).for_address(provider.address).decide(version, now=now)
+    found = _used().filter(version=version).aggregate(times=Sum("uses"), at=Max("used_at"))
+    is_hit = found["at"] is not None and not decision.is_visible
+    name = f"{provider.upstream.host}/{provider.address} {version.version}"
+    return consequences_of([_hit(Hitting.VERSION, name, found)] if is_hit else (), words=WORDS)
 
 
 def of_releases(viewer: Viewer, releases: Sequence[Release], act: Act) -> Iterator[Hit]:

@@ -269,7 +269,7 @@ def require_visible(version: UpstreamVersion, *, now: datetime, platform: str = 
 def require(found: Decision) -> None:
     """Raise Refused for what clients may not install."""
     if not found.is_visible:
-        raise Refused(found.sentence, hint="Staff can let one version through, with a reason.")
+        raise Refused(found.sentence, hint="An operator can allow one version, with a reason.")
 
 
 def longest_days(upstream: Upstream) -> int:

@@ -43,7 +43,7 @@ def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
     """
     operators.require_everywhere(viewer, upstreams.OPERATE if changes else upstreams.VIEW)
     found = upstreams.of_host(host)
-    return existing(found, f"There is no upstream {host[:80]!r}.", hint="See the list of upstreams.")
+    return existing(found, f"There is no mirrored registry {host[:80]!r}.", hint="See the list of mirrored registries.")
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:
@@ -86,7 +86,9 @@ def _row(upstream: Upstream, number: int, fields: dict[str, Any]) -> PolicyRule:
         raise Invalid(f"found effect {effect[:40]!r}, expected one of {', '.join(Effect.values)}.")
     days = days_in(fields.get("days") or 0)
     if effect == Effect.COOL_DOWN and not days:
-        raise Invalid("a cool-down of 0 days holds nothing back.", hint="Choose the effect allow, or name the days.")
+        raise Invalid(
+            "a cool-down of 0 days holds nothing back.", hint="Choose the effect allow, or enter a number of days."
+        )
     if effect in (Effect.ALLOW, Effect.DENY) and days:
         raise Invalid(f"the effect {effect} takes no days.", hint="Choose the effect cool_down, or leave out the days.")
     versions = " ".join(str(fields.get("versions") or "").split())

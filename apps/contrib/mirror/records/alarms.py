@@ -90,6 +90,11 @@ def open_alarms() -> QuerySet[Alarm]:
     return Alarm.objects.filter(state=AlarmState.OPEN)
 
 
+def about(alarm: Alarm) -> str:
+    """Say to operators what an open alarm means."""
+    return f"At {alarm.upstream}. What was found is refused, and what is stored is served, until you decide."
+
+
 def alarms_of(upstream: Upstream | None = None, *, state: str = "") -> QuerySet[Alarm]:
     """Return those of one upstream or of all: the open ones first, then the newest."""
     rows = Alarm.objects.select_related("upstream", "provider", "version", "resolved_by").defer(
@@ -170,7 +175,7 @@ def _accept_bytes(row: Alarm, *, actor: Viewer, reason: str) -> None:
     """Drop the record of the version: the next client has it fetched and verified again, with these bytes alone."""
     if not row.found.get("is_signed"):
         raise Conflict(
-            "These bytes do not fit the sums that the registry signed, so there is nothing to accept.",
+            "These bytes don't match the signed checksums, so they cannot be accepted.",
             hint="Dismiss the alarm: the version is fetched again when the registry has right bytes.",
         )
     version = row.version
@@ -203,7 +208,7 @@ def _resolve_accepted(row: Alarm, *, actor: Viewer, reason: str) -> None:
 def _accept_signature(row: Alarm, *, actor: Viewer, reason: str) -> None:
     if not row.found.get("is_accepted_by_clients"):
         raise Conflict(
-            "No one can accept a signature that does not fit.",
+            "A signature that does not match cannot be accepted.",
             hint="Ask the provider's publisher. Dismiss the alarm, and the version is fetched and checked again.",
         )
     trust.allow_unsigned(row.upstream, row.namespace, actor=actor, reason=reason, allows=Allows.WEAK_SIGNATURE)

@@ -97,7 +97,7 @@ def require_mirrored(viewer: Viewer, module: HostedModule) -> None:
     if found is None or not upstreams.sees(viewer, found):
         raise NotFound(
             f"This Larder mirrors no registry {module.host[:80]!r} that you can see.",
-            hint="Ask an operator to enable it as an upstream, or connect the module's Git repository by its URL.",
+            hint="Ask an operator to mirror it, or connect the module's Git repository by its URL.",
         )
     if problem := _unusable(found):
         raise Conflict(problem, hint="Ask an operator.")
@@ -106,7 +106,7 @@ def require_mirrored(viewer: Viewer, module: HostedModule) -> None:
 def upstream_of(module: HostedModule) -> Upstream:
     """Raises FetchFailed for a registry that may not be asked now."""
     found = upstreams.enabled(module.host)
-    problem = _unusable(found) if found else f"{module.host} is not mirrored: no upstream of that name is enabled"
+    problem = _unusable(found) if found else f"{module.host} is not mirrored: no registry of that name is enabled"
     if found is None or problem:
         raise FetchFailed("upstream_off", problem, url=f"https://{module.host}", rule="upstream")
     return found
@@ -140,7 +140,7 @@ def location_of(upstream: Upstream, module: HostedModule, version: str) -> str:
     url = _url(upstream, module, version, "download")
     found = registry_calls.get_location(upstream, url, max_bytes=MAX_LOCATION_BYTES)
     if not found:
-        text = "The answer names no location: found neither X-Terraform-Get nor a JSON `location`"
+        text = "The response has no location: found neither X-Terraform-Get nor a JSON `location`"
         raise FetchFailed("no_location", text, url=url, rule="shape", is_final=True)
     return found
 
@@ -222,7 +222,7 @@ def _url(upstream: Upstream, module: HostedModule, *rest: str) -> str:
 def _unusable(upstream: Upstream) -> str:
     """Why none of its modules is published here; empty if they are."""
     if upstream.is_sealed:
-        return f"The upstream {upstream} is sealed: nothing is fetched from it"
+        return f"{upstream} is in offline mode: nothing is fetched from it"
     if upstream.terraform_only:
         return (
             f"The upstream {upstream} is for Terraform alone, by that registry's terms, and a published module is for "

@@ -196,7 +196,7 @@ def checked_reason(reason: str) -> str:
     """Raises Invalid."""
     text = reason.strip()
     if not text:
-        raise Invalid("The reason is empty.", hint="Say why: it stays in the audit.")
+        raise Invalid("The reason is empty.", hint="Enter a reason for the audit log.")
     if len(text) > MAX_REASON_CHARACTERS:
         raise Invalid(
             f"The reason has {len(text)} characters, expected at most {MAX_REASON_CHARACTERS}.", hint="Shorten it."

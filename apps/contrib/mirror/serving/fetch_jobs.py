@@ -200,7 +200,7 @@ def _give_up(held: Claim) -> None:
     """All attempts ended in an error of Larder's own, or with the death of the worker."""
     row = row_of(held.kind, held.target)
     if row is not None:
-        message = "Larder could not fetch it: each attempt ended with an internal error, which is in the log"
+        message = "Larder could not fetch it: each attempt failed with an internal error; see the log"
         failures.remember(row, FetchFailed("internal", message, url="", rule="attempts", is_final=True))
 
 

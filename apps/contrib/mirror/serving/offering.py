@@ -111,6 +111,6 @@ def _failures_told() -> Iterator[None]:
         raise NotOffered(
             failed.code,
             f"{failed.url}: {failed.message}.",
-            hint="Operators see how the registry does on the page of its upstream.",
+            hint="Operators see the state of the registry on its page.",
             is_final=failed.is_final,
         ) from None

@@ -33,7 +33,7 @@ __all__ = ["package_sizes", "package_with_bytes", "provider_with_list", "run_now
 PATIENCE = timedelta(seconds=2)
 # What clients accept between the slashes of an address; they send it in lower case.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?")
-_SEALED = "This mirror is sealed: it fetches nothing on demand, and an operator has not synced it."
+_SEALED = "This mirror is in offline mode: it fetches nothing on demand, and an operator has not synced this."
 
 
 def provider_with_list(
@@ -142,7 +142,7 @@ def _waiting(row: Row, states_of: "TriesOf", upstream: Upstream, what: str, unti
         return NotYet(Waiting(states_of, row.pk, (row.tries,), until))
     return Unavailable(
         f"{what} is still being fetched from {upstream.base_url}.",
-        hint="Try again in a moment: what is fetched stays.",
+        hint="Try again in a moment: fetched files are kept.",
         retry_after=5,
     )
 

@@ -24,6 +24,7 @@ from apps.contrib.mirror.models import (
     UpstreamProvider,
     UpstreamVersion,
 )
+from apps.contrib.mirror.records import alarms
 from apps.contrib.mirror.tests.shelf import FINGERPRINT, HOST, add_package, add_upstream, add_version
 from apps.jobs.models import Job
 from tests.admin.lists import ask, list_of, page_of, run
@@ -79,7 +80,7 @@ def test_an_alarm_shows_both_fingerprints_and_is_accepted_once_with_a_reason(sta
     assert row.index(FINGERPRINT) < row.index(OTHER)
     asked = ask(staff, "accept", alarm).text
     assert asked.index(f"<td>fingerprint: {FINGERPRINT}</td>") < asked.index(f"<td>fingerprint: {OTHER}</td>")
-    assert "Larder trusts what was found from now on" in asked
+    assert "From now on, Larder trusts the finding" in asked
 
     assert "This field is required" in ask(staff, "accept", alarm, apply="1", reason="  ").text
     alarm.refresh_from_db()
@@ -170,7 +171,7 @@ def test_a_list_is_refreshed_before_its_time_but_not_within_seconds(staff, upstr
     run(staff, "refresh", provider)  # one is queued already
     assert Job.objects.count() == 1
     Upstream.objects.update(is_sealed=True)
-    assert "sealed" in told(run(staff, "refresh", provider))
+    assert "offline mode" in told(run(staff, "refresh", provider))
 
 
 def test_stored_bytes_are_deleted_with_a_reason_unless_pinned(staff, upstream, stored_files):
@@ -197,13 +198,13 @@ def test_no_page_or_export_shows_the_token(staff):
     assert "token" in shown.lower()
 
 
-def test_the_dashboard_has_a_tile_of_open_alarms(staff, upstream):
-    alarm_about(upstream)
-    tiles = [tile for _, tiles in staff.get(reverse("admin:index")).context["groups"] for tile in tiles]
-    [found] = [tile for tile in tiles if tile["label"] == "Open mirror alarms"]
+def test_the_overview_has_open_alarms_with_what_can_be_done(staff, upstream):
+    alarm = alarm_about(upstream)
+    [found] = [line for line in staff.get(reverse("admin:index")).context["needs"] if line.title == str(alarm)]
 
-    assert (found["count"], found["is_alarm"]) == ("1", True)
-    assert [row.state for row in staff.get(found["url"]).context["cl"].result_list] == [AlarmState.OPEN]
+    assert (found.tone, found.text) == ("bad", alarms.about(alarm))
+    for act in ("accept", "dismiss"):
+        assert f'value="{act}:{alarm.pk}" formaction="{reverse("admin:upstream_alarm_changelist")}"' in found.acts
 
 
 @for_each_row(("role", "may"), [(staff_roles.OPERATOR, True), (staff_roles.AUDITOR, False)])

@@ -177,7 +177,7 @@ def test_a_registry_that_is_down_is_a_warning_with_url_rule_and_runbook():
     assert state == "warn"
     assert found.startswith(f"{HOST}: no answer (https://{HOST}/v1/x), rule first_byte, last good answer 20")
     assert found.endswith("nothing is asked for a while")
-    assert "What is stored is served" in hint
+    assert "Stored packages are still served" in hint
 
 
 @pytest.mark.both
@@ -254,7 +254,7 @@ def test_the_status_page_says_that_a_registry_does_not_answer_and_not_which(all_
     assert (answer.status_code, found["status"], found["parts"]["upstreams"]) == (200, "degraded", "down")
     assert HOST not in answer.text
     shown = Client().get("/status").text
-    assert "One does not answer. What is stored is served; what is new waits." in shown
+    assert "One is unreachable. Stored providers are served; new ones have to wait." in shown
     assert "found, installed and published" in " ".join(shown.split())
 
 

@@ -16,4 +16,4 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **options: Any) -> None:
         versions = ModuleVersion.objects.all() if options["all"] else reinspection.outdated()
         queued = reinspection.request(versions, actor_id=None)
-        self.stdout.write(f"{queued} queued; see the jobs in the admin.")
+        self.stdout.write(f"{queued} queued; see the jobs in Operate.")

@@ -115,7 +115,7 @@ APP = {"kind": "app", "app_id": 7, "installation_id": "42", "private_key": "x"}
         ("https", {"kind": "token", "token": " "}, "token is 1 characters"),
         ("https", {"kind": "token", "token": "x" * 4001}, "4,001 characters"),
         ("https", {"kind": "token", "token": "a\r\nHost: b"}, "line breaks"),
-        ("https", {"kind": "token", "token": "é"}, "plain ASCII"),
+        ("https", {"kind": "token", "token": "é"}, "non-ASCII"),
         ("https", {"kind": "token", "token": "x", "username": "a b"}, "user name"),
         ("https", {"kind": "token", "token": "x", "username": "a:b"}, "colon"),
         ("https", {"kind": "token", "token": "x", "username": 3}, "user name"),

@@ -100,7 +100,7 @@ def previewed_in_browser(owner: Client, repository: GitRepository, rules: dict[s
     answer: Any = owner.post(plan_url(repository), rules | {"act": "preview"})
     assert answer.status_code == 303
     waits: Any = owner.get(answer.url)
-    assert "A worker lists the tags" in pages.shown(waits)
+    assert "Larder lists the tags" in pages.shown(waits)
     work_off()
     return owner.get(answer.url)
 

@@ -28,7 +28,7 @@ def test_an_owner_connects_a_monorepo_and_publishes_what_is_ticked(owner, draft)
     form["picked"].remove("dns/v1.0.0")
     done = owner.post(plan_url(draft), form | {"act": "publish"}, follow=True)
     assert "A worker publishes 8 versions now." in pages.shown(done)
-    assert "A worker lists the tags" in pages.shown(done)
+    assert "Larder lists the tags" in pages.shown(done)
     work_off()
 
     found = verdicts_of(draft)
@@ -103,7 +103,7 @@ def test_no_rule_is_lost_by_the_form_however_many_there_are(owner, previewed):
 def test_only_new_tags_are_published_if_an_owner_wants_that_and_what_was_refused_is_not_offered(owner, draft, mono):
     form = fields_of(owner.get(plan_url(draft)))
     done = owner.post(plan_url(draft), form | {"act": "later"}, follow=True)
-    assert "From now on each new tag that fits a rule is published." in pages.shown(done)
+    assert "From now on, Larder publishes each new tag that matches a rule." in pages.shown(done)
     work_off()
     assert not Release.objects.exists()
 
@@ -166,7 +166,7 @@ def test_more_versions_than_a_repository_can_have_are_an_error_of_the_rules(owne
 def test_a_server_that_refuses_says_so_with_what_to_do(owner, site, acme):
     owner.post(f"{LIST}/connect", {"url": site.url_of("acme/absent"), "kind": "none"})
     row = GitRepository.objects.get()
-    assert "A worker lists the tags, looks for folders" in pages.shown(owner.get(plan_url(row)))
+    assert "Larder lists the tags, finds folders" in pages.shown(owner.get(plan_url(row)))
     work_off()
 
     page = pages.shown(owner.get(plan_url(row)))

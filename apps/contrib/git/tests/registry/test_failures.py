@@ -71,7 +71,7 @@ def test_a_version_that_moves_before_it_is_published_never_is(mirrored: Git, oth
 
     assert listed_again(mirrored)["1.0.0"] == "moved"
     assert mirrored.tag("1.0.0").commit == pinned
-    assert f"{code.head} now" in mirrored.reason("1.0.0")
+    assert f"now points to commit {code.head}" in mirrored.reason("1.0.0")
     assert listed_again(mirrored)["1.0.0"] == "moved"
     assert len([kind for kind in alarms() if "moved" in kind]) == 1
 
@@ -158,7 +158,7 @@ def test_versions_in_a_place_that_is_away_hold_up_no_other_one_and_are_tried_aga
     assert mirrored.repository.failed_at is None
     assert time.monotonic() - began < 30
     assert sum("acme/away" in request for request in site.requests) == (1 if kind == "failing" else 0)
-    assert "Larder asks that server again within 2 minutes." in mirrored.reason("0.9.0")
+    assert "Larder tries that server again within 2 minutes." in mirrored.reason("0.9.0")
     assert {tag.tries for tag in Tag.objects.filter(name__startswith="0.")} == {1}
 
 

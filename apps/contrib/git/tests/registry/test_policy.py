@@ -143,5 +143,5 @@ def test_a_registry_that_was_sealed_or_is_for_terraform_alone_is_not_asked(
 
     assert mirrored.repository.failure_code == "upstream_off"
     assert registry.requests == []
-    with pytest.raises(Conflict, match=r"sealed|Terraform alone"):
+    with pytest.raises(Conflict, match=r"offline mode|Terraform alone"):
         connect_module("registry.other.example/acme/dns/aws")

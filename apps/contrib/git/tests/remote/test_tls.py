@@ -73,7 +73,7 @@ def test_a_port_that_does_not_speak_tls_is_said(tmp_path, limits, refusal):
         site = Site(plain.folder, plain.url.replace("http:", "https:"), "")
         refused = refusal(refs.listed, remote_of(site, "acme/vpc"), access_to(site), limits)
 
-    assert (refused.code, str(refused)) == ("tls_failed", "The server did not answer with TLS. (wrong version number)")
+    assert (refused.code, str(refused)) == ("tls_failed", "The server does not use TLS. (wrong version number)")
     assert "Check the port" in refused.hint
 
 
@@ -116,14 +116,14 @@ GNUTLS_AND_OPENSSL = [
         "for another host name",
     ),
     ("gnutls_handshake() failed: A TLS fatal alert has been received.", "tls_failed", "ended the TLS connection"),
-    ("gnutls_handshake() failed: An unexpected TLS packet was received.", "tls_failed", "did not answer with TLS"),
+    ("gnutls_handshake() failed: An unexpected TLS packet was received.", "tls_failed", "does not use TLS"),
     ("gnutls_handshake() failed: Handshake failed", "tls_failed", "in common"),
     ("gnutls_handshake() failed: Certificate is required", "tls_failed", "client certificate"),
     ("GnuTLS recv error (-110): The TLS connection was non-properly terminated.", "tls_failed", "ended the TLS"),
     ("error:0A000410:SSL routines::sslv3 alert handshake failure", "tls_failed", "in common"),
     ("TLS connect error: error:0A0000C6:SSL routines::packet length too long", "tls_failed", "ended the TLS"),
     ("OpenSSL SSL_connect: Connection reset by peer in connection to localhost:443 ", "tls_failed", "ended the TLS"),
-    ("error:0A00010B:SSL routines::wrong version number", "tls_failed", "did not answer with TLS"),
+    ("error:0A00010B:SSL routines::wrong version number", "tls_failed", "does not use TLS"),
     ("tlsv13 alert certificate required: SSL alert number 116", "tls_failed", "client certificate"),
 ]
 

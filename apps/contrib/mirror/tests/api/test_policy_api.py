@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import Permission
 from django.utils import timezone
 
+from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.tests.policy_rows import LONG_AGO, provider, rule, soon, upstream, version, visible
 from tests.cast import person
 from tests.rows import for_each_row
@@ -108,7 +109,16 @@ def test_an_exception_is_created_listed_and_withdrawn(random, api, olga):
     assert visible(random, now=timezone.now()) == ["2.0.0", "1.0.0"]
     assert [one["id"] for one in api.get(f"{URL}/exceptions").json()["exceptions"]] == [made.json()["id"]]
 
-    assert api.delete(f"{URL}/exceptions/{made.json()['id']}").status_code == 204
+    one = f"{URL}/exceptions/{made.json()['id']}"
+    assert api.delete(f"{one}?dry_run=1").json()["hits"] == [], "no client uses it"
+    version = UpstreamVersion.objects.get(version="2.0.0")
+    sums = {"os": "linux", "arch": "amd64", "digest": "0" * 64}
+    UpstreamPackage.objects.create(version=version, used_at=timezone.now(), uses=3, **sums)
+    [hit] = api.delete(f"{one}?dry_run=1").json()["hits"]
+    assert (hit["effect"], hit["count"], hit["name"].endswith("random 2.0.0")) == ("fails", 3, True)
+    assert visible(random, now=timezone.now()) == ["2.0.0", "1.0.0"]
+
+    assert api.delete(one).status_code == 204
 
     assert visible(random, now=timezone.now()) == ["1.0.0"]
     (row,) = api.get(f"{URL}/exceptions").json()["exceptions"]

@@ -152,7 +152,7 @@ def test_who_enables_the_terraform_registry_accepts_its_terms(tofu, olga):
         ("x.example", {"proxy": "socks5://proxy.example"}, "expected http://"),
         ("x.example", {"ca": "no PEM"}, "is not a PEM certificate"),
         ("x.example", {"ca": "-----BEGIN PRIVATE KEY-----"}, "contains a private key"),
-        ("x.example", {"token": "two words"}, "blanks"),
+        ("x.example", {"token": "two words"}, "contains spaces"),
         ("x.example", {"visibility": "secret"}, "is not a valid choice"),
         ("x.example", {"cooldown_days": -1}, "cooldown_days"),
         ("x.example", {"cooldown_days": 10**9}, "cooldown_days"),
@@ -228,6 +228,9 @@ def test_removed_it_is_forgotten_with_its_keys_and_packages(tofu, olga, charlie)
     other = mirrored.provider(mirrored.upstream("other.example"))
 
     assert tofu(charlie).delete(TOFU).status_code == 403
+    UpstreamPackage.objects.update(used_at=timezone.now(), uses=5)
+    [hit] = tofu(olga).delete(f"{TOFU}?dry_run=1").json()["hits"]
+    assert (hit["kind"], hit["effect"], hit["count"]) == ("provider", "fails", 10), "two packages"
     assert tofu(olga).delete(TOFU).status_code == 204
     assert tofu(olga).delete(TOFU).status_code == 404
     assert [str(one) for one in Upstream.objects.all()] == ["other.example"]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.browser.conftest import Watch, browsing, sign_in
+from tests.browser.conftest import Watch, browsing, look, sign_in
 from tests.builders import misbehaving
 from tests.builders.misbehaving import HOST, Registry
 from tests.live import Live
@@ -40,11 +40,14 @@ def test_staff_mirror_a_registry_fetch_in_advance_and_complete_a_lock_file(page:
     page.get_by_label("Cool-down in days").fill("0")
     page.get_by_role("button", name="Add the registry").click()
     expect(page.get_by_role("heading", name=HOST).first).to_be_visible()
+    expect(page.locator("#first-use")).to_contain_text("Waiting for the first request of a client")
+    expect(page.get_by_text("provider_installation").first).to_be_visible()
+    look(page, "new registry")
 
     page.goto("/mirror")
     page.get_by_role("link", name="Fetch in advance").click()
     page.get_by_label("Patterns").fill(f"{HOST}/acme/tool")
-    page.get_by_role("button", name="Make the plan").click()
+    page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("1 of 1 package must be fetched")).to_be_visible()
     page.get_by_role("button", name="Fetch them").click()
     expect(page.get_by_role("status").filter(has_text="1 of 1 package")).to_contain_text("Done")
@@ -69,7 +72,7 @@ def test_a_registry_that_is_away_is_named_on_the_page_of_the_sync(page: Page, fa
     try:
         page.goto("/mirror/sync")
         page.get_by_label("Patterns").fill(f"{HOST}/acme/other")
-        page.get_by_role("button", name="Make the plan").click()
+        page.get_by_role("button", name="Preview").click()
         # It is asked again, with pauses, before the plan ends.
         expect(page.locator(".error-summary")).to_contain_text("no connection to the host", timeout=90_000)
         expect(page.get_by_role("status").filter(has_text="no package was found")).to_be_visible()

@@ -63,31 +63,31 @@ def test_a_provider_shows_which_versions_clients_see_and_what_holds_the_others_b
     assert page.count("Held back") == 2
     assert "cool-down of 3 days" in page
     assert "No longer listed" in page
-    for verdict in ("Pinned key", "First-seen key", "Not fetched yet"):
+    for verdict in ("Pinned key", "New key", "Not fetched yet"):
         assert verdict in page
 
 
 @for_each_row(
     ("version", "said"),
     [
-        ("hashicorp/random/3.5.1", "signed by a key with which hashicorp/random was seen for the first time"),
-        ("hashicorp/random/3.6.3", "signed by a key that was pinned for hashicorp/random before"),
-        ("hashicorp/random/3.7.0", "Nothing is verified yet, so nothing is served"),
-        ("kreuzwerker/docker/3.0.2", "The registry names no key for kreuzwerker"),
+        ("hashicorp/random/3.5.1", "signed by a key that Larder saw for the first time with hashicorp/random"),
+        ("hashicorp/random/3.6.3", "signed by a key that was already pinned for hashicorp/random"),
+        ("hashicorp/random/3.7.0", "Not verified yet. Larder verifies the version when a client first asks for it"),
+        ("kreuzwerker/docker/3.0.2", "The registry publishes no key for kreuzwerker"),
     ],
 )
 def test_the_verdicts_of_versions_are_never_confused(browser_of, shelf, version, said):
     page = shown(browser_of(None).get(f"/mirror/providers/registry.opentofu.org/{version}"))
     verdicts = (
-        "seen for the first time",
-        "pinned for hashicorp/random before",
-        "Nothing is verified yet",
-        "names no key for",
+        "saw for the first time",
+        "already pinned for hashicorp/random",
+        "Not verified yet",
+        "publishes no key for",
     )
 
     assert said in page
     assert [text for text in verdicts if text in page and text not in said] == []
-    assert ("word alone" in page) is ("names no key" in said)
+    assert ("vouches for" in page) is ("publishes no key" in said)
 
 
 def test_a_version_shows_its_packages_to_members_who_fetched_it_and_a_lock_snippet_of_verified_bytes_alone(
@@ -165,6 +165,7 @@ def test_lists_cost_the_same_however_long_they_are(browser_of, shelf, charlie, o
     for number in range(6):  # more than the lists of our own show
         mirrored.provider(shelf.public, f"some{number}/random", ("1.0.0",))
     before = {url: queries_of(client, url) for url in urls}
+    queries_of(staff, "/mirror")  # the number in the menu lasts for a minute
     staff_before = queries_of(staff, "/mirror")
 
     for number in range(8):
@@ -175,3 +176,13 @@ def test_lists_cost_the_same_however_long_they_are(browser_of, shelf, charlie, o
     assert {url: queries_of(client, url) for url in urls} == before
     assert queries_of(staff, "/mirror") == staff_before
     assert max(before.values()) <= 25
+
+
+def test_readers_find_the_mirror_and_the_lock_file_in_docs_and_beside_providers(client, db):
+    for url in ("/how-to-use", "/providers"):
+        page = client.get(url).content.decode()
+        assert 'href="/mirror"' in page
+        assert 'href="/lock"' in page
+    found = client.get("/help?q=lock+file").content.decode()
+    assert 'href="/how-to-use#more"' in found
+    assert 'href="/api/docs/lock#post_lock"' in found

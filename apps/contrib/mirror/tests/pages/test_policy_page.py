@@ -148,4 +148,4 @@ def test_auditors_read_the_rules_and_which_advisories_are_broken_and_see_no_form
     assert "Advisories that cannot be read" in page
     assert "acme.json" in page
     assert "Change the policy" not in page
-    assert "Let it through" not in page
+    assert "Allow one version" not in page

@@ -1,11 +1,16 @@
 """The forms of staff: enable, change and remove a registry."""
 
+from datetime import timedelta
+
 from django.utils import timezone
 
 from apps.audit.models import AuditEvent
-from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.models import Upstream, UpstreamPackage
+from apps.contrib.mirror.asking import checking, upstreams
+from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider
+from apps.contrib.mirror.tasks import check_upstream
 from apps.contrib.mirror.tests import mirrored
+from apps.jobs.models import Job
+from tests.builders import faults
 from tests.pages import shown, text_of
 from tests.rows import for_each_row
 
@@ -13,6 +18,11 @@ DAYS = {"cooldown_days": 3, "evict_days": 0}
 FORM = {"visibility": "public", "list_seconds": 600, "stale_hours": 168, "quota_gb": 0} | DAYS
 TOFU, TERRAFORM = "/mirror/add?host=registry.opentofu.org", "/mirror/add?host=registry.terraform.io"
 ONE = "/mirror/upstreams/registry.opentofu.org"
+
+
+def work():
+    for job in Job.objects.filter(kind=checking.JOB, state="queued"):
+        check_upstream(job_id=job.pk)
 
 
 def changes():
@@ -31,6 +41,56 @@ def test_the_opentofu_registry_is_enabled_without_typing_its_address(browser_of,
     assert (row.host, row.is_enabled, row.cooldown_days, row.url) == ("registry.opentofu.org", True, 3, "")
     assert "registry.opentofu.org is added" in shown(client.get(ONE))
     assert TOFU.partition("?")[2] not in shown(client.get("/mirror"))
+
+
+def test_a_new_registry_is_asked_at_once_and_its_page_waits_for_the_first_request(
+    browser_of, olga, registry, allow_loopback
+):
+    client, one = browser_of(olga), f"/mirror/upstreams/{registry.host}"
+    client.post("/mirror/add", FORM | {"host": registry.host, "url": registry.url, "enabled": "on"})
+
+    page = shown(client.get(one))
+    assert f"Asking {registry.host} for its services" in page
+    assert f'hx-get="{one}?waits=Asking' in page
+    work()
+    page = shown(client.get(one))
+    assert "Waiting for the first request of a client" in page
+    assert "provider_installation" in page.partition("Waiting for the first request")[2], "the block for clients"
+
+    mirrored.provider(Upstream.objects.get())
+    page = shown(client.get(one))
+    assert "The first request came: hashicorp/random" in page
+    assert "hx-get" not in page.partition('id="first-use"')[2].partition("</p>")[0]
+    UpstreamProvider.objects.update(created_at=timezone.now() - timedelta(hours=2))
+    assert "first-use" not in shown(client.get(one)), "it is no news any more"
+
+
+@for_each_row(
+    ("answer", "found", "hint"),
+    [
+        (
+            faults.says(200, b'{"modules.v1": "/v1/"}'),
+            "Found an object without providers.v1, expected",
+            "Check the host",
+        ),
+        (faults.says(200, b"<html>"), "is not JSON", "something other than a registry answers there"),
+        (faults.says(404, b""), "The answer was 404", "it has no discovery document"),
+    ],
+    ids=["modules", "page", "missing"],
+)
+def test_a_host_that_is_no_registry_is_named_with_what_to_do(
+    browser_of, olga, registry, allow_loopback, answer, found, hint
+):
+    client = browser_of(olga)
+    registry.misbehave("/.well-known/terraform.json", answer)
+    client.post("/mirror/add", FORM | {"host": registry.host, "url": registry.url, "enabled": "on"})
+    work()
+
+    page = text_of(client.get(f"/mirror/upstreams/{registry.host}"))
+    assert "Larder cannot use this registry yet" in page
+    assert found in page
+    assert hint in page
+    assert "provider_installation" not in page
 
 
 def test_the_terraform_registry_shows_its_terms_and_suggests_terraform_only(browser_of, olga):
@@ -119,7 +179,7 @@ def test_removal_says_what_is_forgotten_and_how_to_keep_it(browser_of, olga):
     page = shown(client.get(f"{ONE}/remove"))
 
     assert "deletes 5 stored packages" in page
-    assert "switch the mirror off instead" in page
+    assert "turn the mirror off instead" in page
     UpstreamPackage.objects.update(used_at=None)
     assert "No one is hit: no client fetched anything of it" in shown(client.get(f"{ONE}/remove"))
     package = UpstreamPackage.objects.earliest("pk")

@@ -64,7 +64,7 @@ def test_bytes_with_one_wrong_bit_are_refused_with_both_digests(upstream, regist
     assert alarm.kind == AlarmKind.BYTES_CHANGED
     assert alarm.known == {"digest": row.digest}
     assert alarm.found["digest"] != row.digest
-    with pytest.raises(Conflict, match="do not fit the sums"):
+    with pytest.raises(Conflict, match="don't match the signed checksums"):
         alarms.accept(alarm, actor=staff, reason="Please.")
     registry.behave()
     fetched.without_pauses()

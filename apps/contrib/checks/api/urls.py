@@ -1,0 +1,5 @@
+"""Routes of the API of checks. Each module has its own list."""
+
+from apps.contrib.checks.api import reports, requiring
+
+urlpatterns = [*reports.urlpatterns, *requiring.urlpatterns]

@@ -1,0 +1,272 @@
+"""The tab *Checks* of a version, the page of required checks of a namespace, and sections of pages of others."""
+
+import uuid
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any
+
+from django import forms
+from django.contrib import messages
+from django.db.models import Count, Exists, Subquery
+from django.http import HttpRequest, HttpResponse
+from django.urls import path
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from apps.accounts.access import gate
+from apps.accounts.access.gate import Viewer
+from apps.accounts.identity.sessions import session_viewer
+from apps.accounts.models import Namespace, Role
+from apps.contrib.checks import digests, excerpts, holding, lookup, policy, sending, wording
+from apps.contrib.checks.commands import command_of
+from apps.contrib.checks.models import Mode, Outcome, Policy, Report, Severity
+from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
+from apps.contrib.checks.reading.shape import SEVERITIES
+from apps.contrib.checks.sending import Target
+from apps.lib import versions
+from apps.lib.errors import Conflict, Invalid
+from apps.portal.frame import namespace_tabs
+from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
+from apps.portal.frame.page_urls import page_of, see_other
+from apps.portal.versions.pages import Opened
+from apps.releases.catalogue import reading
+from apps.releases.catalogue.comparing import Comparison
+from apps.releases.models import Kind, Release, State
+from apps.releases.origin.models import joined
+
+PAGE_SIZE = 25
+# A report that is older says so: tools learn new rules.
+OLD = timedelta(days=90)
+TONES = {Outcome.PASSED: "ok", Outcome.WARNING: "warn", Outcome.FAILED: "bad"}
+ITEM_TONES = {
+    "failed": "bad",
+    "passed": "ok",
+    "critical": "bad",
+    "high": "bad",
+    "medium": "warn",
+    "low": "info",
+    "info": "info",
+}
+COMPARED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check as the tab shows it. `is_other`: its report is about other bytes."""
+
+    report: Report
+    tone: str
+    line: str
+    is_verified: bool
+    is_other: bool
+    is_old: bool
+
+
+def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
+    release: Release = opened.shown.release
+    reports = list(sending.newest_of(_target_of(release)))
+    rows = _rows(release, reports) if reports else []
+    missing = policy.missing(release)
+    context |= {
+        "rows": rows,
+        "line": wording.line_of(reports),
+        "tone": TONES[Outcome(wording.state_of(reports))] if reports else "",
+        "missing": missing,
+        "waived": _waived(release) if missing else None,
+        "may_send": opened.role is not None and opened.role.covers(Role.PUBLISHER),
+        "send": command_of(release),
+    }
+    shown = _shown(request.GET.get("check", ""), rows)
+    if shown is not None:
+        context |= _details(request, opened, shown)
+
+
+def count_of_checks(opened: Opened) -> int | None:
+    """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
+    release: Release = opened.shown.release
+    reports = Report.objects.about(release).newest().order_by().values("kind").annotate(number=Count("pk"))
+    required = Policy.objects.filter(namespace=release.namespace_id).exclude(requirements=[])
+    about = {"number": Subquery(reports.values("number")), "is_required": Exists(required)}
+    number, is_required = Namespace.objects.filter(pk=release.namespace_id).annotate(**about).values_list(*about).get()
+    return number or (None if is_required else 0)
+
+
+def _target_of(release: Release) -> Target:
+    return Target(Kind(release.kind), release.namespace, release.name, versions.parse(release.version), release)
+
+
+def _rows(release: Release, reports: list[Report]) -> list[Row]:
+    known, origin, now = digests.of_release(release), joined(release, "origin"), timezone.now()
+    return [
+        Row(
+            one,
+            TONES[Outcome(one.state)],
+            wording.counted(one),
+            is_verified=policy.is_from_origin(one, origin),
+            is_other=bool(one.digest) and one.digest not in known,
+            is_old=now - one.received_at > OLD,
+        )
+        for one in reports
+    ]
+
+
+def _shown(asked: str, rows: list[Row]) -> Row | None:
+    """The check whose details are shown: the one that was asked for, else the worst."""
+    order = [Outcome.FAILED, Outcome.WARNING, Outcome.PASSED]
+    named = [row for row in rows if row.report.check_name == asked]
+    return next(iter(named or sorted(rows, key=lambda row: order.index(Outcome(row.report.state)))), None)
+
+
+def _details(request: HttpRequest, opened: Opened, shown: Row) -> dict[str, Any]:
+    report = lookup.report_of(_target_of(opened.shown.release), shown.report.check_name)
+    findings = sorted(report.details["findings"], key=lambda one: SEVERITIES.index(one["severity"]))
+    runs = sorted(report.details["runs"], key=lambda one: one["state"] != "failed")
+    page = page_of(findings or runs, request, size=PAGE_SIZE)
+    is_scan = bool(findings)
+    return {
+        "row": shown,
+        "is_scan": is_scan,
+        "page": page,
+        "counts": [(ITEM_TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
+        "findings": excerpts.beside(opened.shown, list(page.object_list), ITEM_TONES),
+        "history": [(one, TONES[Outcome(one.state)], wording.counted(one)) for one in lookup.history_of(report)][1:],
+    }
+
+
+def _waived(release: Release) -> Any:
+    hold = holding.hold_of(release)
+    return hold if hold is not None and hold.waived_at is not None else None
+
+
+# --- Sections of other pages ----------------------------------------------------------------------------------------
+
+
+def waiting_section(viewer: Viewer, release: Release) -> dict[str, Any] | None:
+    """On the page of a release that waits: what is missing, and for owners the way to waive it."""
+    hold = holding.hold_of(release) if release.state == State.AWAITING_APPROVAL else None
+    if hold is None or hold.waived_at is not None:
+        return None
+    role = gate.role_on(viewer, release.namespace, only_name=release.name)
+    return {
+        "release": release,
+        "missing": hold.missing,
+        "until": hold.until,
+        "digest": hold.digest,
+        "may_waive": role is not None and role.covers(Role.OWNER),
+        "send": command_of(release),
+    }
+
+
+def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | None:
+    """On the page that compares two versions: of each check the findings that are new and gone."""
+    sides = [Report.objects.filter(release=one.pk, is_newest=True) for one in (found.before, found.after)]
+    old, now = ({row.check_name: row for row in rows.order_by("check_name")} for rows in sides)
+    compared = []
+    for name in sorted(old.keys() & now.keys()):
+        new, gone, unchanged = sending.difference(old[name], now[name])
+        if old[name].details["findings"] or now[name].details["findings"]:
+            compared.append(
+                {
+                    "name": name,
+                    "new": new[:COMPARED],
+                    "gone": gone[:COMPARED],
+                    "more": max(0, len(new) - COMPARED) + max(0, len(gone) - COMPARED),
+                    "unchanged": unchanged,
+                }
+            )
+        else:
+            compared.append({"name": name, "before": wording.counted(old[name]), "after": wording.counted(now[name])})
+    only = [(name, wording.counted(now[name])) for name in sorted(now.keys() - old.keys())]
+    lost = sorted(old.keys() - now.keys())
+    return {"compared": compared, "only": only, "lost": lost} if old or now else None
+
+
+@never_cache
+@require_POST
+def waive(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
+    viewer = session_viewer(request)
+    release = reading.release_for(viewer, public_id)
+    said = {"digest": request.POST.get("digest", ""), "reason": request.POST.get("reason", "")}
+    try:
+        holding.waive(release=release, actor=viewer, **said)
+    except (Conflict, Invalid) as refusal:
+        messages.error(request, sentence(refusal))
+    else:
+        messages.success(request, f"{release} continues without the checks that it lacks.")
+    return see_other("release", release.public_id)
+
+
+# --- The policy of a namespace --------------------------------------------------------------------------------------
+
+
+_FROM = [(one.value, one.label if one == Severity.CRITICAL else f"{one.label} or higher") for one in Severity]
+
+
+class PolicyForm(forms.Form):
+    mode = forms.ChoiceField(
+        choices=[
+            (Mode.WARN, "Publish it, and mark the version"),
+            (Mode.HOLD, "Hold it until the reports arrive, or an owner says why not"),
+        ],
+        widget=forms.RadioSelect,
+        label="If a release lacks a required check",
+        help_text="Published versions never change by a report; they show what they lack.",
+    )
+    mail_at = forms.ChoiceField(
+        choices=[("", "Never"), *_FROM],
+        required=False,
+        label="Mail owners about new findings in published versions",
+        help_text="From this severity on, each finding once.",
+    )
+
+
+class RequirementForm(forms.Form):
+    name = forms.RegexField(
+        PATTERN,
+        max_length=64,
+        required=False,
+        label="Check",
+        help_text="Its name; * is any text. Empty: no requirement.",
+    )
+    passed = forms.BooleanField(required=False, initial=True, label="It passed")
+    no_finding_at = forms.ChoiceField(
+        choices=[("", "Any finding"), *_FROM],
+        required=False,
+        label="No finding that is",
+    )
+    max_age_days = forms.IntegerField(min_value=1, max_value=3650, required=False, label="At most this many days old")
+    verified_origin = forms.BooleanField(required=False, label="Sent by a run of the release's verified origin")
+
+
+Requirements = forms.formset_factory(RequirementForm, extra=1, max_num=MAX_REQUIREMENTS, validate_max=True)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def namespace_checks(request: HttpRequest, namespace: str) -> HttpResponse:
+    """The required checks of a namespace: owners change it, publishers read it."""
+    viewer = session_viewer(request)
+    need = Role.OWNER if request.method == "POST" else Role.PUBLISHER
+    row, role = gate.namespace_and_role(viewer, namespace, need=need)
+    found = policy.of(row)
+    required = policy.requirements_of(found)
+    now = {"mode": found.mode, "mail_at": found.mail_at} if found else {"mode": Mode.WARN}
+    form = PolicyForm(posted(request), initial=now)
+    initial: list[dict[str, Any]] = [asdict(one) for one in required]
+    entries = Requirements(posted(request), initial=initial, prefix="required")
+    if request.method == "POST" and form.is_valid() and entries.is_valid():
+        wanted = [Requirement(**one) for one in entries.cleaned_data if one.get("name")]
+        with refusals_on(form):
+            policy.change(namespace=row, actor=viewer, requirements=wanted, **form.cleaned_data)
+            messages.success(request, "Saved. It is for releases from now on, and those that wait.")
+            return see_other("namespace-checks", row.name)
+    context = namespace_tabs.frame_of(row, role, "checks") | {"entries": entries, "required": required}
+    context |= {"may_manage": role.covers(Role.OWNER), "policy": found}
+    return form_page(request, "portal/checks/policy.html", form, **context)
+
+
+urlpatterns = [
+    path("namespaces/<str:namespace>/checks", namespace_checks, name="namespace-checks"),
+    path("releases/<uuid:public_id>/waive-checks", waive, name="release-waive-checks"),
+]

@@ -1,0 +1,79 @@
+"""JUnit XML, as Checkov, Terratest, pytest and `terraform test -junit-xml` write it.
+
+Read event by event: a document type declaration, and with it every entity, ends the reading before it takes effect.
+"""
+
+from typing import NoReturn
+from xml.parsers import expat
+
+from apps.contrib.checks.reading import shape
+from apps.contrib.checks.reading.shape import FAILED, PASSED, BadReport, Report, Run
+
+MAX_DEPTH = 50
+_FAILURES = {"failure": "failed", "error": "failed", "skipped": "skipped"}
+
+
+class _Reader:
+    def __init__(self) -> None:
+        self.report = Report("junit", tool="JUnit")
+        self.groups: list[str] = []
+        self.depth = 0
+        self.run: Run | None = None
+        self.words: list[str] | None = None  # of a failure
+
+    def start(self, name: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise BadReport(f"XML that is nested more than {MAX_DEPTH} levels deep, expected JUnit")
+        name = name.rpartition(":")[2]
+        if self.depth == 1 and name not in ("testsuites", "testsuite"):
+            raise BadReport(f"XML that begins with <{shape.text(name, 40)}>, expected <testsuites> or <testsuite>")
+        if name == "testsuite":
+            self.groups.append(shape.text(attributes.get("name")))
+        elif name == "testcase":
+            group = shape.text(attributes.get("classname")) or (self.groups[-1] if self.groups else "")
+            self.run = Run(shape.text(attributes.get("name")), PASSED, group)
+            self.run.file = shape.path(attributes.get("file"))
+            line = attributes.get("line", "")
+            self.run.line = shape.number(int(line)) if line.isascii() and line.isdecimal() and len(line) < 8 else 0  # noqa: PLR2004
+        elif name in _FAILURES and self.run is not None:
+            self.run.state = _FAILURES[name] if self.run.state != FAILED else FAILED
+            self.words = [attributes.get("message", ""), "\n"]
+
+    def end(self, name: str) -> None:
+        self.depth -= 1
+        name = name.rpartition(":")[2]
+        if name == "testsuite" and self.groups:
+            self.groups.pop()
+        elif name in _FAILURES and self.run is not None and self.words is not None:
+            self.run.message = self.run.message or shape.paragraph("".join(self.words))
+            self.words = None
+        elif name == "testcase" and self.run is not None:
+            self.report.add(self.run)
+            self.run = None
+
+    def characters(self, data: str) -> None:
+        if self.words is not None and sum(map(len, self.words)) < shape.MAX_MESSAGE:
+            self.words.append(data)
+
+    def declaration(self, *_: object) -> NoReturn:
+        raise BadReport("XML with a document type declaration, expected JUnit without one")
+
+
+def read(content: bytes) -> Report:
+    """Raises BadReport."""
+    reader, parser = _Reader(), expat.ParserCreate()
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.characters
+    parser.StartDoctypeDeclHandler = reader.declaration
+    parser.EntityDeclHandler = reader.declaration
+    try:
+        parser.Parse(content, True)  # noqa: FBT003  # by position alone
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise BadReport(f"XML that cannot be read ({shape.text(str(error))}), expected well-formed JUnit") from None
+    report = reader.report
+    report.state = FAILED if any(run.state == FAILED for run in report.runs) else PASSED
+    if not report.runs:
+        raise BadReport("JUnit without a test case, expected at least one")
+    return report

@@ -1,0 +1,3 @@
+locals {
+  name = lower(join("-", compact([var.team, var.service, var.stage])))
+}

@@ -1,0 +1,7 @@
+module "payments" {
+  source = "../.."
+
+  name    = "payments"
+  team    = "payments"
+  editors = ["payments-developers"]
+}

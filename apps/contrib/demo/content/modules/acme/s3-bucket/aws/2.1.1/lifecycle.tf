@@ -1,0 +1,19 @@
+resource "aws_s3_bucket_lifecycle_configuration" "this" {
+  count  = var.expire_after_days == 0 ? 0 : 1
+  bucket = aws_s3_bucket.this.id
+
+  rule {
+    id     = "expire"
+    status = "Enabled"
+
+    expiration {
+      days = var.expire_after_days
+    }
+  }
+}
+
+variable "expire_after_days" {
+  description = "Delete objects after so many days. 0: never."
+  type        = number
+  default     = 0
+}

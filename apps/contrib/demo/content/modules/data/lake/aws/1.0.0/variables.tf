@@ -1,0 +1,4 @@
+variable "name" {
+  description = "Prefix of the names of the buckets."
+  type        = string
+}

@@ -1,0 +1,23 @@
+"""Sections that rooms add to pages of others: on the page of a release, and on that which compares two versions."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from apps.accounts.access.gate import Viewer
+from apps.room import rooms
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    template: str
+    found: dict[str, Any]
+
+
+def sections_of(page: str, viewer: Viewer, subject: Any) -> list[Section]:
+    """Return those that have something to say about the subject of the page to this viewer."""
+    return [
+        Section(template, found)
+        for room in rooms()
+        for template, name in room.page_sections.get(page, ())
+        if (found := room.resolved(name)(viewer, subject)) is not None
+    ]
