@@ -32,7 +32,6 @@ UNCHECKED = Reason(
     "their reports within 14 days",
     "Publish it again, and send the reports; the version number is free.",
 )
-BATCH_SIZE = 200
 
 
 def waits(release: Release) -> bool:
@@ -116,7 +115,8 @@ def hold_of(release: Release) -> Hold | None:
 def sweep() -> None:
     """Let releases continue that lack nothing now, and end those that have waited too long."""
     waiting = Hold.objects.filter(release__state=State.AWAITING_APPROVAL)
-    for hold in waiting.select_related("release__namespace").order_by("pk")[:BATCH_SIZE]:
+    # All of them: the oldest, which still lack something, must not keep the others from their turn.
+    for hold in list(waiting.select_related("release__namespace").order_by("pk")):
         with transaction.atomic():
             release = Release.objects.select_for_update(no_key=True, of=("self",)).get(pk=hold.release_id)
             release.namespace = hold.release.namespace
@@ -124,8 +124,8 @@ def sweep() -> None:
                 _resume(release)
             else:
                 look_again(release)
-    late = Hold.objects.filter(release__state=State.AWAITING_APPROVAL, waived_at=None, until__lt=timezone.now())
-    for hold in late.select_related("release__namespace").order_by("pk")[:BATCH_SIZE]:
+    late = waiting.filter(waived_at=None, until__lt=timezone.now())
+    for hold in late.select_related("release__namespace").order_by("pk"):
         with suppress(transitions.Moved):
             transitions.reject(hold.release, [UNCHECKED], sources=[State.AWAITING_APPROVAL])
             staging.discard(hold.release)
