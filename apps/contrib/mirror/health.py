@@ -203,7 +203,7 @@ def refresh_list(provider: UpstreamProvider, *, actor: Viewer) -> None:
     """Queue the refresh of a list of versions before its time. Raises Conflict where nothing would be asked."""
     upstream = provider.upstream
     if not upstream.is_enabled or upstream.is_sealed:
-        state = "sealed" if upstream.is_enabled else "disabled"
+        state = "in offline mode" if upstream.is_enabled else "disabled"
         raise Conflict(f"{upstream} is {state}: lists are not refreshed on demand.", hint="Change that first.")
     fresh_until = provider.listed_at and provider.listed_at + timedelta(seconds=upstream.list_seconds)
     if fresh_until and fresh_until > timezone.now():

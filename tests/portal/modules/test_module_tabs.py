@@ -8,7 +8,6 @@ from django.urls import reverse
 from apps.lib.addresses import ModuleAddress
 from apps.modules.contents import readme
 from apps.modules.models import Module, ModuleVersion
-from apps.portal.versions.tabs import of_rooms
 from apps.releases.models import Release
 from apps.snippets import module_snippets
 from tests import pages
@@ -50,7 +49,6 @@ def test_each_tab_is_a_link_with_its_count_and_lists_its_rows_with_their_lines(p
     unit = ModuleVersion.objects.get(release__version="2.0.0").inspection["units"][0]
     assert set(found) == {
         *(f"{AT}{tab}" for tab in (*TABS, "/origin")),
-        *(f"{AT}/{tab.page}" for _, tab in of_rooms()),
         f"{AT.rpartition('/')[0]}/versions",
         f"{AT.rpartition('/')[0]}/usage",
     }  # who uses it: all versions
