@@ -229,5 +229,5 @@ def test_a_tab_costs_little_at_any_size(browser_of, alice, acme, published, djan
     browser = browser_of(alice)
 
     for tab in (*TABS, "/submodules/one0", "/files/f/0.tf"):
-        with django_assert_max_num_queries(13):
+        with django_assert_max_num_queries(15):
             assert browser.get(f"/modules/acme/big/aws/1.0.0{tab}").status_code == 200, tab
