@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from typing import Any
 
+from django.core.cache import cache
 from django.db.models import Count, Q, Sum
 from django.utils import timezone
 from django.utils.safestring import SafeString
@@ -26,6 +27,7 @@ DAYS = 30
 UNFINISHED = 2
 WEEKS = 12
 HOURS = 24
+SECONDS_OF_STORAGE = 3600
 # Jobs of the last hours that were created so much earlier are not counted: the index is that of their creation.
 BACKLOG = timedelta(hours=24)
 # A disk that fills more slowly is not worth a sentence.
@@ -74,15 +76,20 @@ def storage() -> Trend:
     now = timezone.now()
     today = datetime.combine(now.date(), time.min, UTC)
     starts = [today - timedelta(days=7 * back + 6) for back in range(WEEKS - 1, -1, -1)]
-    weeks = {
-        f"week_{number}": Sum("size", default=0, filter=_within("created_at", start, timedelta(days=7)))
-        for number, start in enumerate(starts)
-    }
-    values = list(Blob.objects.filter(created_at__gte=starts[0]).aggregate(**weeks).values())
+    # Of a young registry these are all blobs: they are read once an hour.
+    values = cache.get_or_set(f"storage-by-week-{today:%Y-%m-%d}", lambda: _added(starts), SECONDS_OF_STORAGE) or []
     title = f"Bytes stored in each of the last {WEEKS} weeks: {size(sum(values))}"
     labels = [f"{start:%d %b}" for start in starts]
     about = f"added in {WEEKS} weeks{_forecast(sum(values))}"
     return Trend("Storage", size(sum(values)), about, title, labels, [Series("Stored", values)], size)
+
+
+def _added(starts: Sequence[datetime]) -> list[int]:
+    weeks = {
+        f"week_{number}": Sum("size", default=0, filter=_within("created_at", start, timedelta(days=7)))
+        for number, start in enumerate(starts)
+    }
+    return list(Blob.objects.filter(created_at__gte=starts[0]).aggregate(**weeks).values())
 
 
 def _within(column: str, start: datetime, length: timedelta) -> Q:

@@ -22,11 +22,11 @@ def test_pages_lead_from_the_url_to_a_version_and_say_what_is_missing_on_the_way
     assert repository.credential_facts["public_key"] in page
     assert "A worker asks the server for its host keys." in page
     assert 'hx-trigger="every 2s"' in page
-    assert "look at the repository" not in page
+    assert "can the repository" not in page
     work_off()
     page = pages.shown(portal.client.get(answer.headers["Location"]))
     assert "hx-trigger" not in page
-    assert "look at the repository" in page
+    assert "can the repository" in page
     assert all(one in page for one in sshd.fingerprints)
     assert len(sshd.fingerprints) == 3
     assert sshd.commands == []  # it was asked for its keys, and for nothing else

@@ -84,7 +84,7 @@ def told_on_the_page(portal, port):
     repository = portal.connected(f"ssh://git@localhost:{port}/{NAME}.git")
     assert (repository.host_keys, repository.host_scan["state"]) == ([], "failed")
     page = pages.text_of(portal.client.get(f"{LIST}/{repository.pk}/key"))
-    assert "look at the repository" not in page
+    assert "can the repository" not in page
     GitRepository.objects.update(ended_at=timezone.now())
     return page
 
@@ -103,7 +103,7 @@ def test_a_server_that_is_down_is_named_with_its_port_and_asked_again(portal, se
     with serve(port=port) as site:
         page = portal.scan(GitRepository.objects.get(ended_at=None))
         assert all(one in page for one in site.fingerprints)
-        assert "look at the repository" in page
+        assert "can the repository" in page
 
 
 def test_a_preview_before_the_scan_has_ended_pins_what_the_server_shows(portal, serve, call, dora):
