@@ -60,7 +60,7 @@ def test_a_newcomer_follows_the_guide(chromium: Browser, larder: Live, provider:
     page.get_by_label("Name").fill("cooks")
     page.locator("main form button[type=submit]").click()
     page.goto("/admin/accounts/groupmapping/add/")
-    page.get_by_label("Group:").fill("kitchen")
+    page.get_by_label("Group", exact=True).fill("kitchen")
     page.locator(".field-team .select2-selection").click()
     page.locator(".select2-search__field").fill("coo")
     page.locator(".select2-results__option", has_text="cooks").click()

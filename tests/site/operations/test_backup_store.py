@@ -259,7 +259,7 @@ def test_a_storage_of_backups_that_fails_and_a_full_disk_are_named(place, publis
         away = backends.StorageUnavailable("Storage is unreachable (EndpointConnectionError).")
         patch.setattr(LocalBackend, "write", lambda *_: fail(away))
         refused = refusal()
-    assert refused.startswith("The storage of LARDER_BACKUP_URL failed: Storage does not answer"), "not Larder's own"
+    assert refused.startswith("The storage of LARDER_BACKUP_URL failed: Storage is unreachable"), "not Larder's own"
     assert "list, read, write and delete there" in refused
 
     full = OSError(28, "No space left on device", "/tmp/larder-backup-x/blob")

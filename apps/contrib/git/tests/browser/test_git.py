@@ -68,6 +68,7 @@ def page(chromium: Browser, larder: Live, watch: Watch) -> Iterator[Page]:
 def connect(page: Page, space: str, url: str) -> None:
     page.goto("/")
     page.locator("main").get_by_role("link", name=space, exact=True).first.click()
+    page.get_by_role("link", name="Publishing", exact=True).first.click()
     page.get_by_role("link", name="Git repositories", exact=True).first.click()
     look(page, "list-empty")
     page.get_by_role("link", name="Connect a repository").first.click()

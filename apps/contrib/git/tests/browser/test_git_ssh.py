@@ -79,6 +79,7 @@ def connect(page: Page, site: SshSite) -> str:
     """Return the URL of the repository's page."""
     page.goto("/")
     page.locator("main").get_by_role("link", name=SPACE, exact=True).first.click()
+    page.get_by_role("link", name="Publishing", exact=True).first.click()
     page.get_by_role("link", name="Git repositories", exact=True).first.click()
     page.get_by_role("link", name="Connect a repository").first.click()
     page.get_by_label("Repository", exact=True).fill(site.url(NAME))
