@@ -86,7 +86,9 @@ class SeveralView(ApiView):
             f"{self.act.capitalize()} several versions",
             self.input,
             {200: answer},
-            query={"dry_run": "1: answer who is hit by all, and do nothing. Needs no reason."} if self.weighed else {},
+            query={"dry_run": "1: return who would be affected by all, and change nothing. Needs no reason."}
+            if self.weighed
+            else {},
             again="409 if it was done on all; else `refused` has them.",
             scope=self.scope,
         )
