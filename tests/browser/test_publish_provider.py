@@ -169,7 +169,7 @@ def test_a_namespace_without_a_key_cannot_sign(page, space, folder):
     expect(page.locator("[data-plan-problems]")).to_contain_text("SHA256SUMS with its .sig, or generate a signing key.")
     with page.context.expect_page() as opened:  # where the files stay
         page.get_by_role("link", name="Signing keys of the namespace").click()
-    expect(opened.value.get_by_role("heading", name="Signing keys of")).to_be_visible()
+    expect(opened.value.get_by_role("heading", name="Signing keys", exact=True)).to_be_visible()
 
 
 def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, folder):
@@ -263,7 +263,7 @@ def test_a_draft_is_found_again_in_another_browser_and_lacks_only_the_rest(
         client.put(f"{draft}/files/{first}", content=files[first]).raise_for_status()
     page = open_browser(color_scheme="dark").new_page()
     page.goto("/")
-    page.locator("[data-releases]").get_by_role("link", name=f"{larder_of_keys}/later", exact=True).click()
+    page.get_by_role("link", name=f"{larder_of_keys}/later 1.2.0 is a draft", exact=True).click()
     expect(page.locator(f"[data-file='{first}']")).to_be_visible()
     sent: list[str] = []
     page.on("request", lambda request: sent.append(request.url) if request.method == "PATCH" else None)

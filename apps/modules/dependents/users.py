@@ -92,8 +92,6 @@ def of(viewer: Viewer, address: Address) -> list[Use]:
 
 def of_module(viewer: Viewer, address: ModuleAddress) -> list[Use]:
     """The calls of other modules; a module does not use itself."""
-    if not is_called(address):
-        return []
     rows = ModuleCall.objects.to(address).installed().filter(version__release__in=default_releases(viewer))
     rows = rows.exclude(
         Q(version__release__namespace__name=address.namespace, version__release__name=address.path_name)

@@ -30,7 +30,6 @@ from apps.portal.versions.reports import reports_of
 from apps.portal.versions.usage_frame import usage_frame
 from apps.providers.models import Provider
 from apps.releases.catalogue import download_figures as figures
-from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Kind, Lifecycle, Release
 
 PERIODS = (30, 90)
@@ -70,13 +69,9 @@ def version_downloads(request: HttpRequest, *, pages: VersionPages, **names: str
     viewer = session_viewer(request)
     number, days = request.GET.get("version", ""), days_in(request)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
-    if number:
-        release: Release | None = pages.version_of(viewer, parent, number).release
-    else:
-        release = None
-        require_published(parent)
-    counts, team_counts = counts_of(parent, release)
     context = usage_frame(pages, viewer, parent, role, part="downloads", number=number)
+    release: Release | None = context["release"] if number else None
+    counts, team_counts = counts_of(parent, release)
     context |= {"totals": figures.totals(counts, days[-1]), "periods": PERIODS, "period": len(days)}
     context |= {"only": release, "by_version": [] if release else figures.by_version(counts, days)}
     context["clients"] = figures.by_client(counts, days)

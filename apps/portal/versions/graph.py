@@ -20,7 +20,6 @@ from apps.portal.versions.diagrams import Arrow, Box
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.usage_frame import usage_frame
 from apps.providers.reading import visible_among
-from apps.releases.catalogue.reading import require_published
 
 # Rows of dependents on a page, and of dependencies, which are few.
 PAGE = 50
@@ -47,13 +46,12 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     viewer = session_viewer(request)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
     address: Address = parent.address
-    require_published(parent)
+    context = usage_frame(pages, viewer, parent, role, part="graph")
     used_by = graph.dependents_of(viewer, address)
     uses = Graph(address)
     if isinstance(address, ModuleAddress):  # a provider uses none
         uses, requirements = graph.dependencies_of(viewer, address)
         uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    context = usage_frame(pages, viewer, parent, role, part="graph")
     context |= {"steps": graph.MAX_STEPS, "used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
     context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}

@@ -23,6 +23,7 @@ from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Role, Visibility
 from apps.blobs.care.integrity import known
 from apps.lib import versions
+from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.modules.dependents import users
 from apps.modules.dependents.users import Use
@@ -179,7 +180,10 @@ def repository(url: str) -> dict[str, str] | None:
 def refusing(opened: Opened) -> list[Use]:
     """Modules of this registry whose constraint excludes the version: one query, of those that the viewer sees."""
     release = opened.shown.release
-    uses = users.of(opened.viewer, getattr(opened.shown, release.kind).address)
+    address = getattr(opened.shown, release.kind).address
+    if isinstance(address, ModuleAddress) and not users.is_called(address):
+        return []
+    uses = users.of(opened.viewer, address)
     return users.refusing(uses, versions.parse(release.version))
 
 

@@ -19,7 +19,6 @@ from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.reports import reports_of
 from apps.portal.versions.usage_frame import usage_frame
 from apps.releases.catalogue import download_figures as figures
-from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Lifecycle
 
 PAGE = 50
@@ -40,10 +39,10 @@ def version_usage(request: HttpRequest, *, pages: VersionPages, **names: str) ->
     viewer = session_viewer(request)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
     address = parent.address
-    require_published(parent)
+    context = usage_frame(pages, viewer, parent, role, part="users")
     counts, team_counts = counts_of(parent, None)
     days = figures.last_days(timezone.now().date(), PERIODS[0])
-    context = usage_frame(pages, viewer, parent, role, part="users") | {"totals": figures.totals(counts, days[-1])}
+    context |= {"totals": figures.totals(counts, days[-1])}
     context["page"] = page = page_of(users.of(viewer, address), request, size=PAGE)
     context["callers"] = _callers(
         list(page.object_list), users.offered(pages.kind, parent.namespace_id, address.path_name)

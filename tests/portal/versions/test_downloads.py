@@ -126,7 +126,7 @@ def test_it_costs_the_same_for_one_count_and_for_ten_thousand(
     )
     browser = browser_of(bob)
 
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(15):
         assert browser.get(URL + query).status_code == 200
 
 

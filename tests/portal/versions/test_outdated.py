@@ -115,7 +115,7 @@ def test_many_have_pages_and_cost_no_more(vpc, pantry, browser_of, dora, django_
         calls(module, "acme/vpc/aws", constraint="1.0.0")
     browser = browser_of(dora)
 
-    with django_assert_max_num_queries(19):
+    with django_assert_max_num_queries(18):
         text = pages.shown(browser.get(URL))
 
     assert 'Modules <span class="count">120<' in text

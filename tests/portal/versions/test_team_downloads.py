@@ -122,7 +122,7 @@ def test_it_costs_the_same_for_one_team_and_for_many(used, acme, browser_of, dor
         fetched(release, team, 1)
     browser = browser_of(dora)
 
-    with django_assert_max_num_queries(20):
+    with django_assert_max_num_queries(19):
         text = pages.shown(browser.get(f"{URL}?by=team"))
 
     assert '<th scope="row">rarer teams and accounts</th><td class="number">12</td>' in text

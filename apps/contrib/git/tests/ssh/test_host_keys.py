@@ -70,7 +70,7 @@ def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_
         dispatch()
         [told] = [json.loads(row.body) for row in Delivery.objects.all()]
         assert told["type"] == EVENT
-        assert "other host keys" in Letter.objects.get(user=dora).subject
+        assert "host keys of a Git server of acme changed" in Letter.objects.get(user=dora).subject
 
         link = f'href="{LIST}/{repository.pk}/host-keys"'
         assert link in pages.shown(portal.client.get(f"{LIST}/{repository.pk}"))

@@ -131,7 +131,7 @@ def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(porta
         page = told_on_the_page(portal, port)
 
     assert f"localhost on port {port}" in page
-    assert "Check that an ssh server answers there" in page or "that an ssh server answers there" in page
+    assert "that an ssh server is running there" in page
 
 
 def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch):

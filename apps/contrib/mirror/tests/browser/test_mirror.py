@@ -49,7 +49,7 @@ def test_staff_mirror_a_registry_fetch_in_advance_and_complete_a_lock_file(page:
     page.get_by_label("Patterns").fill(f"{HOST}/acme/tool")
     page.get_by_role("button", name="Preview").click()
     expect(page.get_by_text("1 of 1 package must be fetched")).to_be_visible()
-    page.get_by_role("button", name="Fetch them").click()
+    page.get_by_role("button", name="Fetch", exact=True).click()
     expect(page.get_by_role("status").filter(has_text="1 of 1 package")).to_contain_text("Done")
     expect(page.get_by_role("button", name="Cancel the sync")).to_have_count(0)
 
