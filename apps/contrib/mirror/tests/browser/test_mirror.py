@@ -75,7 +75,7 @@ def test_a_registry_that_is_away_is_named_on_the_page_of_the_sync(page: Page, fa
         page.get_by_role("button", name="Preview").click()
         # It is asked again, with pauses, before the plan ends.
         expect(page.locator(".error-summary")).to_contain_text("no connection to the host", timeout=90_000)
-        expect(page.get_by_role("status").filter(has_text="no package was found")).to_be_visible()
+        expect(page.get_by_role("status").filter(has_text="no packages found")).to_be_visible()
         expect(page.get_by_role("button", name="Fetch them")).to_have_count(0)
     finally:
         far.start()
