@@ -86,13 +86,13 @@ def test_every_job_has_the_history_that_has_the_version():
     assert load(GITLAB)["variables"]["GIT_DEPTH"] == "0"
 
 
-def test_only_the_job_that_publishes_may_write_packages_and_sign():
+def test_only_the_job_that_publishes_may_write_packages_and_the_page_and_sign():
     for path in GITHUB:
         document = load(path)
         assert document["permissions"] == {"contents": "read"}
         for name, job in document["jobs"].items():
             more = {key for key, value in job.get("permissions", {}).items() if value == "write"}
-            assert more == ({"packages", "id-token"} if name == "publish" else set())
+            assert more == ({"contents", "packages", "id-token"} if name == "publish" else set())
     assert load(GITLAB)["publish"]["id_tokens"] == {"SIGSTORE_ID_TOKEN": {"aud": "sigstore"}}
 
 
@@ -112,9 +112,12 @@ def steps_of(service):
 def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
     """Its lines, executed against the scripts of test_image.py, with the variables that it declares and no others."""
     checkout = Checkout(tmp_path)
-    (checkout.programs / "apk").write_text('#!/bin/sh\necho "apk $*" >> "$ASKED"\n')
-    (checkout.programs / "apk").chmod(0o755)
+    for name in ("apk", "go"):
+        (checkout.programs / name).write_text(f'#!/bin/sh\necho "{name} $*" >> "$ASKED"\n')
+        (checkout.programs / name).chmod(0o755)
     commands, names = steps_of(service)
+    *commands, page = commands  # tests/house/test_release_page.py
+    assert page.startswith("python3 bin/release_page.py publish ")
     values = {
         "REGISTRY": "registry.acme.example:5000/team",
         "REGISTRY_USER": "alice",
@@ -123,8 +126,9 @@ def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
         "SOURCE": "https://git.acme.example/larder",
         "REQUIREMENTS": "",
     }
+    given = {name: values[name] for name in names & values.keys()} | {"GITHUB_PATH": str(tmp_path / "path")}
 
-    done = checkout.run("bash", "-euc", "\n".join(commands), **{name: values[name] for name in names & values.keys()})
+    done = checkout.run("bash", "-euc", "\n".join(commands), **given)
 
     assert done.returncode == 0, done.stderr
     asked = "\n".join(checkout.asked)
@@ -134,6 +138,10 @@ def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
     assert f"cosign sign --recursive registry.acme.example:5000/team/larder@{DIGEST}" in asked
     assert "helm push" in asked
     assert "secret" not in asked
+    # Each tool by its version.
+    installed = [word for line in checkout.asked if line.startswith("go install") for word in line.split()[2:]]
+    assert installed
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", one) for one in installed)
 
 
 @pytest.mark.needs("git", "helm")
@@ -143,7 +151,7 @@ def test_the_job_that_publishes_refuses_a_dirty_tree(service, tmp_path):
     (checkout.folder / "unknown.py").touch()
     commands, _ = steps_of(service)
 
-    done = checkout.run("bash", "-euc", commands[-1])
+    done = checkout.run("bash", "-euc", commands[-2])
 
     assert (done.returncode, checkout.asked) == (1, [])
     assert "unknown.py" in done.stderr
