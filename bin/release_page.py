@@ -3,8 +3,9 @@
     python3 bin/release_page.py notes 0.1.0 --image IMAGE@DIGEST --chart CHART@DIGEST   prints the notes
     python3 bin/release_page.py publish v0.1.0                                         makes the page
 
-It needs no package: pipelines call it with the system's Python. Which service it talks to, and with which permission, follows
-from the variables that the pipelines of GitHub and GitLab have. A page that a run has left half done is made anew.
+It needs no package: pipelines call it with the system's Python. Which service it talks to, and with which permission,
+follows from the variables that the pipelines of GitHub and GitLab have. A page that a run has left half done is replaced.
+
 """
 
 import argparse
@@ -27,7 +28,7 @@ ISSUER = "https://token.actions.githubusercontent.com"
 
 
 class Refused(Exception):
-    """What is missing or was answered, in a sentence."""
+    """The sentence that says what is missing or was answered."""
 
 
 # --- Notes ------------------------------------------------------------------------------------------------------------
@@ -85,7 +86,8 @@ cosign verify {image} {signer}
 cosign verify {chart} {signer}
 ```
 
-`larder-{version}.cdx.json` is the bill of materials (CycloneDX) of the packages in the image; the image carries it as an attestation.
+`larder-{version}.cdx.json` is the bill of materials (CycloneDX) of the packages in the image. The image carries it as
+an attestation.
 """
 
 

@@ -28,7 +28,11 @@ class Service(Quiet, BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         self.asked.append((self.command, self.path, body))
         said = next(
-            (said for (method, end), said in self.answers.items() if method == self.command and self.path.endswith(end)),
+            (
+                said
+                for (method, end), said in self.answers.items()
+                if method == self.command and self.path.endswith(end)
+            ),
             (200, {}),
         )
         text = json.dumps(said[1]).encode()
@@ -37,7 +41,7 @@ class Service(Quiet, BaseHTTPRequestHandler):
         self.end_headers()
         self.wfile.write(text)
 
-    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer
+    do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = answer  # noqa: N815  # as the base class calls them
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from django import conf
 from registry_site import version
 from registry_site.monitoring import page
 from registry_site.server import probes
+from tests.builders.publishing import git
 from tests.live import CHECKOUT
-from tests.site.startup.test_image import git
 
 pytestmark = pytest.mark.needs("git")
 NAMES = ("registry_site/version.py", version.FILE, ".gitattributes")
