@@ -35,7 +35,7 @@ class MenuEntry:
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
     that lead to it say of it. `words`: other words by which people look for it in the palette. `tab`: in which tab of a
-    namespace it is a section.
+    namespace it is a section, `before` which of its sections (a key), and whether it is `for_owners`, not publishers.
     """
 
     label: str
@@ -46,6 +46,8 @@ class MenuEntry:
     offer: str = ""
     words: str = ""
     tab: str = ""
+    before: str = ""
+    for_owners: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from apps.api.people import (
 from apps.api.versions import (
     approvals,
     attestations,
-    cleanup,
     lifecycle,
     modules,
     origins,
@@ -53,7 +52,6 @@ urlpatterns = [
     *usage.urlpatterns,
     *search.urlpatterns,
     *namespaces.urlpatterns,
-    *cleanup.urlpatterns,
     *grants.urlpatterns,
     *connections.urlpatterns,
     *keys.urlpatterns,

@@ -1,4 +1,3 @@
-from celery.schedules import crontab
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 
@@ -9,7 +8,6 @@ class Releases(Room):
     name = "apps.releases"
 
     periodic_tasks = {
-        "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
         "index-search": {"task": "releases.index_search", "schedule": 60.0},
         "show-releases": {"task": "releases.show_due", "schedule": 10.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},

@@ -129,7 +129,6 @@ def fill(live: Live) -> Shelf:
     shelf = Shelf(live, live.token())
     with live.client(shelf.token) as client:
         client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).raise_for_status()
-        client.put(f"/api/v1/namespaces/{SPACE}/cleanup", json={"prerelease_days": 30}).raise_for_status()
     for name, files in REAL.items():
         shelf.publish(name, "1.0.0", module_zip(files("1.0.0")))
         shelf.publish(name, "1.1.0", gz(module_tar(files("1.1.0"), top=f"terraform-{name.replace('/', '-')}-1.1.0/")))

@@ -191,6 +191,7 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("mirror", ["portal:mirror"]),
         ("saml", ["portal:saml-acs"]),
         ("checks", ["portal:namespace-checks"]),
+        ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
     ],
 )
 def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):

@@ -28,7 +28,6 @@ TOPICS = {
     "archives": "modules",
     "backup": "operations/backup",
     "breaking-changes": "version-guard#what-happens-then",
-    "cleanup": "cleanup",
     "command-line": "login",
     "documentation": "providers#documentation",
     "errors": "using#when-it-fails",

@@ -10,7 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.lib.errors import Invalid
-from apps.releases.cleanup.models import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
+from apps.releases.cleanup_rules import MAX_DAYS, MAX_KEPT, CleanupAction, CleanupRule
 from apps.releases.lifecycle.actions import YANK
 
 FIELDS = ("enabled", "action", "prerelease_days", "stable_days", "keep_newest", "fetched_days")

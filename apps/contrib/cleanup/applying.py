@@ -10,11 +10,11 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.kinds import Kind as Event
+from apps.contrib.cleanup import planning
+from apps.contrib.cleanup.planning import Plan, PlannedVersion
 from apps.lib.errors import Conflict
 from apps.releases.catalogue import indexing
-from apps.releases.cleanup import planning
-from apps.releases.cleanup.models import SETTLES_AFTER, CleanupAction, CleanupRule
-from apps.releases.cleanup.planning import Plan, PlannedVersion
+from apps.releases.cleanup_rules import SETTLES_AFTER, CleanupAction, CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import Lifecycle, Release
 

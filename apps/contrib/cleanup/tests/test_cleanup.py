@@ -10,10 +10,10 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.audit.models import AuditEvent
+from apps.contrib.cleanup import applying, planning
 from apps.providers import catalogue as provider_catalogue
 from apps.releases.catalogue import indexing
-from apps.releases.cleanup import applying, planning
-from apps.releases.cleanup.models import CleanupRule
+from apps.releases.cleanup_rules import CleanupRule
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from tests.cast import person

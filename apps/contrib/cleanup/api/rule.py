@@ -10,9 +10,9 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import CURSOR, ApiView, DetailView, operation, shown
 from apps.api.frame.shapes import NextField, OffsetField, Shape
-from apps.releases.cleanup import applying, planning, rules
-from apps.releases.cleanup.models import CleanupAction
-from apps.releases.cleanup.models import CleanupRule as Rule
+from apps.contrib.cleanup import applying, planning, rules
+from apps.releases.cleanup_rules import CleanupAction
+from apps.releases.cleanup_rules import CleanupRule as Rule
 from apps.releases.models import Kind
 
 

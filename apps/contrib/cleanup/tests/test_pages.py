@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from apps.releases.cleanup.models import CleanupRule
+from apps.releases.cleanup_rules import CleanupRule
 from apps.releases.models import Release
 from tests import pages
 from tests.portal.rows import add_module, add_modules

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from django.db.models import Max
 from django.utils import timezone
 
-from apps.releases.cleanup.models import CleanupAction, CleanupRule
+from apps.releases.cleanup_rules import CleanupAction, CleanupRule
 from apps.releases.models import DownloadCount, Lifecycle, Release
 
 

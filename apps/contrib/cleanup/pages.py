@@ -11,6 +11,8 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
+from apps.contrib.cleanup import applying, planning, rules
+from apps.contrib.cleanup.planning import PlannedVersion
 from apps.lib.addresses import ProviderAddress
 from apps.lib.errors import Conflict
 from apps.modules import publishing
@@ -18,9 +20,7 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
 from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import Address, page_of, see_other, url_of
-from apps.releases.cleanup import applying, planning, rules
-from apps.releases.cleanup.models import MAX_DAYS, MAX_KEPT, CleanupAction
-from apps.releases.cleanup.planning import PlannedVersion
+from apps.releases.cleanup_rules import MAX_DAYS, MAX_KEPT, CleanupAction
 from apps.releases.models import Kind, Release
 
 PAGE_SIZE = 50
