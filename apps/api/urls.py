@@ -8,17 +8,7 @@ from apps import room
 from apps.api import audit, jobs, keys, namespaces, webhooks
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
 from apps.api.frame.base import ApiView, Unknown, operation
-from apps.api.people import (
-    connections,
-    grants,
-    invitations,
-    leaks,
-    service_accounts,
-    teams,
-    tokens,
-    trusted_publishers,
-    users,
-)
+from apps.api.people import connections, grants, invitations, leaks, service_accounts, teams, tokens, users
 from apps.api.versions import (
     approvals,
     attestations,
@@ -60,7 +50,6 @@ urlpatterns = [
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
     *tokens.urlpatterns,
-    *trusted_publishers.urlpatterns,
     *users.urlpatterns,
     *invitations.urlpatterns,
     *details.urlpatterns,  # with /modules/<…>/health before /modules/<…>/<version>

@@ -20,12 +20,8 @@ class Releases(Room):
     blob_references = ("lifecycle.release_blobs.referenced_by_release",)
 
     def connect(self) -> None:
-        from apps.accounts.identity.trusted import publishers
         from apps.blobs import store
-        from apps.releases.catalogue import reading
         from apps.releases.publishing import staging
 
         # Staged bytes that wait for a person, longer than an upload takes.
         store.staging_in_use = lambda: staging.keys_in_use(DEFAULT_DB_ALIAS)
-        # Whether the address of a rule for CI exists.
-        publishers.address_exists = reading.is_named

@@ -36,7 +36,6 @@ LIMITED = {
     ("api:audit", "GET"): "api",
     ("api:namespace-audit", "GET"): "api",
     ("api:leaked-tokens", "POST"): "api",
-    ("api:trusted-publishing-token", "POST"): "api",
     ("api:module-release", "PUT"): "api",
     ("api:module-attestations", "POST"): "api",
     ("api:provider-attestations", "POST"): "api",

@@ -191,6 +191,7 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("mirror", ["portal:mirror"]),
         ("saml", ["portal:saml-acs"]),
         ("checks", ["portal:namespace-checks"]),
+        ("trusted", ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"]),
         ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
     ],
 )

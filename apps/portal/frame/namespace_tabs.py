@@ -51,12 +51,6 @@ _TABS = (
         "publishing",
         "Publishing",
         (
-            Section(
-                "ci", "From CI", "portal:namespace-ci", "terminal", Role.PUBLISHER, "pipeline github gitlab script"
-            ),
-            Section(
-                "trusted", "Trusted publishers", "portal:trusted-publishers", "badge-check", words="ci oidc id token"
-            ),
             Section("keys", "Signing keys", "portal:keys", "key-round", None, "gpg providers"),
             Section(
                 "rules",

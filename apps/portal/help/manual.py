@@ -48,7 +48,6 @@ TOPICS = {
     "sign-on": "sign-on",
     "signing-keys": "providers#who-signs",
     "tokens": "tokens",
-    "trusted-publishing": "trusted-publishing",
     "update-bots": "recipes/update-bots",
     "usage": "who-uses-what",
     "use": "using",

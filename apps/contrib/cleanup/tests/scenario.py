@@ -10,7 +10,7 @@ NOTHING_GOES = planning.digest_of("deprecate", [])
 _JSON = "application/json"
 
 
-def place(namespace, users):  # noqa: ARG001
+def place(namespace, users):
     CleanupRule.objects.create(namespace=namespace)
     return {}
 
