@@ -12,8 +12,8 @@ from django.conf import settings
 
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import TrustedPublisher
-from apps.contrib.trusted import publishers
-from apps.snippets import publish_script, yaml_text
+from apps.contrib.trusted import publishers, yaml_text
+from apps.snippets import publish_script
 
 EXAMPLES = ("vpc/aws", "dns")  # a module and a provider
 # Of a branch, which has no number.

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apps.accounts.access.gate import Viewer
-from apps.contrib.trusted import ci_steps, publishers
-from apps.snippets import publish_script, yaml_text
+from apps.contrib.trusted import ci_steps, publishers, yaml_text
+from apps.snippets import publish_script
 from tests import documents
 from tests.builders.ci_claims import SHAPES
 from tests.e2e.ci_jobs import SECTIONS, block

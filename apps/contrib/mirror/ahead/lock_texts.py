@@ -14,7 +14,7 @@ from apps.lib.sandbox import parent
 
 _MIB = 1024 * 1024
 LIMITS = parent.Limits(seconds=3, memory_bytes=512 * _MIB, document_bytes=8 * _MIB)
-_PROGRAM = "apps.lib.formats.lock_child"
+_PROGRAM = "apps.contrib.mirror.ahead.lock_child"
 
 
 def read(*, lock: str, required_providers: str, client: str) -> tuple[LockFile, dict[HostedProvider, Constraints]]:
