@@ -10,10 +10,10 @@ from apps.accounts import creations, namespace_deletion, namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import ApiToken, Grant, Namespace, Role, Scope, TokenExchange, TrustedPublisher, UsedIdToken
-from apps.accounts.tasks import prune_exchanges
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.contrib.trusted import publishers
+from apps.contrib.trusted.tasks import prune_exchanges
 from apps.lib.errors import Conflict, Invalid, RoleRequired
 from tests.builders.ci_claims import SHAPES
 from tests.rows import for_each_row
