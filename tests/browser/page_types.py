@@ -168,7 +168,6 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "module-examples": tabs(),
     "module-example": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
     "module-folder": [({**HOSTILE, "unit": "elsewhere"}, "")],
-    "module-usage": [*tabs(), (V2, "?i.name=x&i.cidr_block=%5B&folder="), (V2, "?folder=modules/subnets")],
     "module-configuration": [({**V2, "unit": "complete"}, ""), ({**HOSTILE, "unit": "first"}, "")],
     "module-files": tabs(),
     "module-origin": tabs({**JAILED, "version": "1.0.0"}),

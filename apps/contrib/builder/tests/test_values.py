@@ -5,12 +5,12 @@ import subprocess
 
 import pytest
 
+from apps.contrib.builder import values as usage_values
+from apps.contrib.builder.values import Expression, as_json, read
 from apps.lib.errors import Invalid
 from apps.lib.hcl.texts import parse as parse_hcl
-from apps.modules import usage_values
 from apps.modules.inspection.inspecting import inspect
 from apps.modules.inspection.language.types import parse
-from apps.modules.usage_values import Expression, as_json, read
 from tests.rows import for_each_row
 
 OBJECT = "object({ name = string, size = optional(number), tags = optional(map(string)) })"

@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from apps.portal.modules import usage
+from apps.contrib.builder import pages as usage
 from tests import pages
 from tests.builders.archives import MODULE, module_zip
 

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
@@ -14,16 +15,17 @@ from django.shortcuts import render
 from django.urls import path
 from django.views.decorators.http import require_safe
 
+from apps.accounts.access.gate import Viewer
+from apps.contrib.builder import values
+from apps.contrib.builder.values import Expression, Value
 from apps.lib.errors import Invalid, NotFound
-from apps.modules import usage_values
 from apps.modules.inspection.language import types
-from apps.modules.usage_values import Expression, Value
-from apps.portal.frame.page_urls import page_of
+from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.modules.frame import MODULES
 from apps.portal.modules.rows import matching
-from apps.portal.modules.units import Unit, Units
+from apps.portal.modules.units import CalledUnit, Unit, Units
 from apps.releases.lifecycle import quarantine
-from apps.snippets.module_snippets import module_block, ready_example
+from apps.snippets.module_snippets import module_block
 
 PAGE = 40
 MAX_SET = 400  # inputs; Django takes 1,000 fields of a form
@@ -52,6 +54,14 @@ class Field:
         return bool(self.variable["required"]) and self.value is None
 
 
+def link(_viewer: Viewer, call: CalledUnit) -> dict[str, str] | None:
+    """Return the address of the form, for the page that shows the block."""
+    if call.unit.kind not in ("root", "submodule") or not call.unit.variables:
+        return None
+    folder = f"?{urlencode({'folder': call.unit.path})}" if call.unit.path else ""
+    return {"url": url_of(call.address, "usage", call.version) + folder}
+
+
 @login_not_required
 @require_safe
 def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpResponse:
@@ -69,7 +79,7 @@ def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpRes
     chosen = [field for field in fields if field.value is not None and not field.is_default][:MAX_SET]
     lines = [f"# Required: {_in_one_line(field.variable)}" for field in missing[:MAX_SET]]
     pairs = [(field.variable["name"], field.value) for field in chosen if field.value is not None]
-    lines += usage_values.attributes(pairs)
+    lines += values.attributes(pairs)
     block = module_block(opened.shown.module.address, opened.shown.release.version, folder=unit.path, lines=lines)
     # A page of the form. What was entered on other pages goes with it, unseen.
     query = request.GET.get("q", "").replace("\0", "").strip()[:200]
@@ -83,7 +93,7 @@ def module_usage(request: HttpRequest, *, version: str, **names: str) -> HttpRes
         "carried": carried,
         "input_count": len(fields),
     }
-    return render(request, "portal/module/usage.html", context)
+    return render(request, "portal/builder/form.html", context)
 
 
 def _unit_of(units: Units, folder: str) -> Unit | None:
@@ -102,14 +112,14 @@ def field_of(variable: dict[str, Any], sent: Sent) -> Field:
     if kind == "secret":
         return Field(variable, kind, "on", Expression(f"var.{variable['name']}"))
     try:
-        value = usage_values.read(entered, _type_of(variable))
-        if value == usage_values.NULL and variable.get("nullable") is False:
+        value = values.read(entered, _type_of(variable))
+        if value == values.NULL and variable.get("nullable") is False:
             raise Invalid("found null, expected a value: the input is not nullable")
     except Invalid as refusal:
         return Field(variable, kind, entered, error=". ".join(filter(None, (str(refusal), refusal.hint))))
     is_default = False
     if not variable["required"] and "value" in variable:
-        one, default = usage_values.as_json(value), variable["value"]
+        one, default = values.as_json(value), variable["value"]
         is_default = bool(one == default) and isinstance(one, bool) == isinstance(default, bool)  # True is no 1
     return Field(variable, kind, entered, value, is_default=is_default)
 
@@ -127,24 +137,4 @@ def _in_one_line(variable: dict[str, Any]) -> str:
     return f"{variable['name']} ({kind[:60]})" if kind else str(variable["name"])
 
 
-@login_not_required
-@require_safe
-def module_configuration(request: HttpRequest, *, version: str, unit: str, **names: str) -> HttpResponse:
-    """An example as a ready configuration: its files, calling this registry's address and version."""
-    opened = MODULES.open(request, version, names)
-    quarantine.refuse_blocked(opened.shown.release)
-    context = MODULES.frame(opened, "examples")
-    example = context["units"].named("example", unit)
-    if example is None:
-        raise NotFound(f"{context['address']} {version} has no example {unit!r}.")
-    row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
-    context |= {"unit": example, "ready": ready_example(opened.shown, row)}
-    return render(request, "portal/module/configuration.html", context)
-
-
-_VERSION = f"{MODULES.path}/<str:version>"
-
-urlpatterns = [
-    path(f"{_VERSION}/usage", module_usage, name="module-usage"),
-    path(f"{_VERSION}/configurations/<path:unit>", module_configuration, name="module-configuration"),
-]
+urlpatterns = [path(f"{MODULES.path}/<str:version>/usage", module_usage, name="module-usage")]
