@@ -88,6 +88,8 @@ class Room(AppConfig):
     # Sections of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
     version_tabs: tuple[VersionTab, ...] = ()
+    # Parts of the tab Usage of modules and providers, `<address>/<page>`: the label of each by its page.
+    usage_parts: Mapping[str, str] = {}
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}

@@ -36,6 +36,7 @@ class Schema(ApiView):
 
 app_name = "api"
 urlpatterns = [
+    *room.urls("api_urls"),  # some have a word where others have <version>
     *lists.urlpatterns,
     *dependents.urlpatterns,
     *downloads.urlpatterns,
@@ -66,7 +67,6 @@ urlpatterns = [
     *jobs.urlpatterns,
     *uploads.urlpatterns,
     *audit.urlpatterns,
-    *room.urls("api_urls"),
     path("schema", Schema.as_view(), name="schema"),
     re_path(r"", Unknown.as_view()),
 ]

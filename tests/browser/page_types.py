@@ -146,8 +146,6 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "provider-users": [(DNS, "")],
     "module-notify": [(ROOT, ""), (LABEL, "")],
     "provider-notify": [(DNS, "")],
-    "module-graph": [(ROOT, ""), (LABEL, ""), (POOR, "")],
-    "provider-graph": [(DNS, "")],
     "module-versions": [(ROOT, ""), (JAILED, "")],
     "module-compare": [
         ({**ROOT, "numbers": "1.0.0...2.0.0"}, ""),

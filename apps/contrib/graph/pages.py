@@ -6,17 +6,19 @@ from dataclasses import dataclass
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import path
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
+from apps.contrib.graph import diagrams, finding
+from apps.contrib.graph.diagrams import Arrow, Box
+from apps.contrib.graph.finding import Graph, Node
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress
-from apps.modules.dependents import graph
-from apps.modules.dependents.graph import Graph, Node
 from apps.portal.frame.page_urls import Address, page_of, url_of
-from apps.portal.versions import diagrams
-from apps.portal.versions.diagrams import Arrow, Box
+from apps.portal.modules.frame import MODULES
+from apps.portal.providers.pages import PROVIDERS
 from apps.portal.versions.pages import VersionPages
 from apps.portal.versions.usage_frame import usage_frame
 from apps.providers.reading import visible_among
@@ -47,16 +49,16 @@ def dependency_graph(request: HttpRequest, *, pages: VersionPages, **names: str)
     parent, role = pages.parent_and_role(viewer, pages.address_type(**names))
     address: Address = parent.address
     context = usage_frame(pages, viewer, parent, role, part="graph")
-    used_by = graph.dependents_of(viewer, address)
+    used_by = finding.dependents_of(viewer, address)
     uses = Graph(address)
     if isinstance(address, ModuleAddress):  # a provider uses none
-        uses, requirements = graph.dependencies_of(viewer, address)
+        uses, requirements = finding.dependencies_of(viewer, address)
         uses.require(requirements, visible_among(viewer, (one.provider for one in requirements)))
-    context |= {"steps": graph.MAX_STEPS, "used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
+    context |= {"steps": finding.MAX_STEPS, "used_by": used_by, "page": page_of(_rows(used_by), request, size=PAGE)}
     use_rows = _rows(uses)
     context |= {"uses": uses, "use_rows": use_rows[:USED], "refuses": any(row.refused for row in use_rows[:USED])}
     context["picture"] = picture(used_by, uses, {row.node.address: " or ".join(row.versions) for row in use_rows})
-    return render(request, "portal/version/graph.html", context)
+    return render(request, "portal/graph/page.html", context)
 
 
 def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> SafeString | None:
@@ -85,7 +87,7 @@ def picture(used_by: Graph, uses: Graph, selected: Mapping[Address, str]) -> Saf
 
 
 def _rows(found: Graph) -> list[Row]:
-    nearer, selected = found.nearer(), graph.selected(found)
+    nearer, selected = found.nearer(), finding.selected(found)
     rows = []
     for node in found.nodes:
         uses, there = found.others.get(node.address, {}).values(), selected[node.address]
@@ -115,3 +117,9 @@ def _box(address: Address, *, version: str = "", tone: str = "") -> Box:
     kind = "module" if isinstance(address, ModuleAddress) else "provider"
     title = f"{kind.capitalize()} {address}{f' {version}' if version else ''}"
     return Box(address, f"{address.namespace}/", address.path_name, title, url_of(address, "graph"), tone or kind)
+
+
+urlpatterns = [
+    path(f"{pages.path}/graph", dependency_graph, {"pages": pages}, name=f"{pages.kind}-graph")
+    for pages in (MODULES, PROVIDERS)
+]
