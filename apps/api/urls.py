@@ -6,7 +6,7 @@ from rest_framework.request import Request
 
 from apps import room
 from apps.api import audit, jobs, keys, namespaces, webhooks
-from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
+from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import connections, grants, invitations, leaks, service_accounts, teams, tokens, users
 from apps.api.versions import (
@@ -40,7 +40,6 @@ urlpatterns = [
     *lists.urlpatterns,
     *dependents.urlpatterns,
     *downloads.urlpatterns,
-    *usage.urlpatterns,
     *search.urlpatterns,
     *namespaces.urlpatterns,
     *grants.urlpatterns,

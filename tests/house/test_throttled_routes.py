@@ -44,7 +44,6 @@ LIMITED = {
     ("api:module-uploads", "POST"): "api",
     ("api:provider-file-uploads", "POST"): "api",
     ("api:invitations", "POST"): "api",
-    ("api:usage", "POST"): "api",
     ("api:provider-signature", "PUT"): "api",
     ("api:provider-docs", "PUT"): "api",
     ("oci:manifest", "PUT"): "oci",

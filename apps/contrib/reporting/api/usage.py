@@ -13,9 +13,9 @@ from rest_framework.serializers import CharField, ChoiceField
 from apps.api.frame.base import ApiView, operation
 from apps.api.frame.bodies import Unreadable, parse_json, validated
 from apps.api.frame.shapes import Shape
+from apps.contrib.reporting import receiving
 from apps.lib.digests import counted
 from apps.lib.net.bodies import chunks
-from apps.modules.dependents import configurations
 from apps.modules.models import ConfigurationUse
 from apps.releases.models import Kind, Lifecycle
 
@@ -71,7 +71,7 @@ class Usage(ApiView):
         self.count("publish")
         is_form = request.headers.get("Content-Type", "").lower().startswith(FORM)
         sent = validated(UsageInput, _form_of(request)) if is_form else self.body()
-        uses = configurations.report(
+        uses = receiving.report(
             actor=self.viewer,
             repository=sent["repository"],
             folder=sent.get("folder", ""),

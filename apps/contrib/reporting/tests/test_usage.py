@@ -10,8 +10,8 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from apps.accounts.models import Namespace, Scope, Visibility
+from apps.contrib.reporting import receiving
 from apps.modules import tasks
-from apps.modules.dependents import configurations
 from apps.modules.models import Configuration, ModuleVersion
 from apps.releases.models import Lifecycle, Release
 from tests.portal.providers.rows import provider_version, row_of_key
@@ -201,8 +201,8 @@ def test_bad_input_is_named(offered, report, fields, status, says):
 
 
 def test_reports_are_bounded(offered, report, settings, monkeypatch):
-    monkeypatch.setattr(configurations, "MAX_CONFIGURATIONS", 1)
-    monkeypatch.setattr(configurations, "MAX_INSTALLED", 1)
+    monkeypatch.setattr(receiving, "MAX_CONFIGURATIONS", 1)
+    monkeypatch.setattr(receiving, "MAX_INSTALLED", 1)
 
     assert report(modules=VPC).status_code == 200
     assert report(modules=VPC).status_code == 200, "the same one again"

@@ -15,7 +15,7 @@ pytestmark = [pytest.mark.live, pytest.mark.needs("curl")]
 @pytest.mark.parametrize("client", CLIENTS)
 def test_a_pipeline_reports_what_it_installed(example: Registry, tmp_path: Path, client: str) -> None:
     folder = configuration(USING, tmp_path / "work")
-    test = "tests/e2e/test_reporting_usage.py::test_a_pipeline_reports_what_it_installed"
+    test = "apps/contrib/reporting/tests/e2e/test_reporting_usage.py::test_a_pipeline_reports_what_it_installed"
     [fence] = documents.run_by(test, "docs/who-uses-what.md")
     tokens = dict.fromkeys(("LARDER_TOKEN", "TF_TOKEN_registry_example_com"), example.read)
 
