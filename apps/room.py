@@ -35,7 +35,7 @@ class MenuEntry:
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
     that lead to it say of it. `words`: other words by which people look for it in the palette. `tab`: in which tab of a
-    namespace it is a section.
+    namespace it is a section, `before` which of its sections (a key), and whether it is `for_owners`, not publishers.
     """
 
     label: str
@@ -46,6 +46,8 @@ class MenuEntry:
     offer: str = ""
     words: str = ""
     tab: str = ""
+    before: str = ""
+    for_owners: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,8 @@ class Room(AppConfig):
     # Sections of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
     version_tabs: tuple[VersionTab, ...] = ()
+    # Parts of the tab Usage of modules and providers, `<address>/<page>`: the label of each by its page.
+    usage_parts: Mapping[str, str] = {}
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}

@@ -499,7 +499,7 @@ class ConnectionChange(models.Model):
 
 
 class TrustedPublisher(Connection):
-    """A rule: whose CI runs may publish here. `identity.trusted` has the verbs.
+    """A rule: whose CI runs may publish here. The room of trusted publishers has the verbs.
 
     `fields` are what its owner named, by the names of the vendor's declaration; `pinned` are the immutable ids that its
     first exchange added to them. The row stays when the rule ends, because releases name its `user`.

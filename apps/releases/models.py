@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import Namespace, Team
 from apps.artifacts.models import ChunkedUpload
 from apps.lib.errors import Reason
-from apps.releases.cleanup import models as cleanup_models  # noqa: F401  # Django looks for models from here
+from apps.releases import cleanup_rules  # noqa: F401  # Django looks for models from here
 from apps.releases.origin import models as origin_models  # noqa: F401
 
 

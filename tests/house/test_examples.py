@@ -48,8 +48,6 @@ FIRST = {
 WITHOUT = {
     ("api:provider-resign", "POST"),
     ("api:provider-signature", "PUT"),
-    # It needs an issuer that signs: tests/accounts/identity/trusted sends it.
-    ("api:trusted-publishing-token", "POST"),
     # These need a version in its cool-down: tests/releases/test_cooldown.py sends them.
     *((f"api:{kind}-end-cooldown", "POST") for kind in ("module", "provider")),
     *rooms.entries("WITHOUT_EXAMPLE"),

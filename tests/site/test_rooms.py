@@ -38,6 +38,7 @@ OTHERS = {
     "reader_menu",
     "namespace_menu",
     "version_tabs",
+    "usage_parts",
     "periodic_tasks",
     "queues",
     "help_topics",
@@ -191,6 +192,11 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("mirror", ["portal:mirror"]),
         ("saml", ["portal:saml-acs"]),
         ("checks", ["portal:namespace-checks"]),
+        ("trusted", ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"]),
+        ("reporting", ["api:usage"]),
+        ("graph", ["portal:module-graph", "api:module-dependents"]),
+        ("builder", ["portal:module-usage"]),
+        ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
     ],
 )
 def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import attempts
+from apps.accounts.identity.trusted import kept_claims
 from apps.accounts.identity.trusted.requiring import require_trusted
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import Namespace, Role, TokenExchange
@@ -184,7 +184,7 @@ def _row(viewer: Viewer, target: Target, name: str, sent: Sent) -> Report:
     if exchange is not None:
         rule = exchange.publisher
         row.vendor, row.issuer = rule.kind, rule.issuer
-        found = attempts.origin_of(VENDORS[rule.kind], exchange.claims)
+        found = kept_claims.origin_of(VENDORS[rule.kind], exchange.claims)
         row.facts = {name: value for name, value in found.items() if name not in PEOPLE}
     return row
 

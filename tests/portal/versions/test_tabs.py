@@ -42,7 +42,7 @@ def test_versions_and_usage_stand_in_the_frame_of_a_version(at, browser_of, dora
     browser = browser_of(dora)
     tabs = tabs_of(browser, at)
 
-    for part in ("versions", "usage", "downloads", "graph", "outdated"):
+    for part in ("versions", "usage", "downloads", "outdated"):
         page = pages.markup_of(browser.get(f"{at}/{part}"))
         assert LINK.findall(page) == tabs, part
         assert "Manage this version" in page, part
