@@ -45,7 +45,7 @@ suppress_warnings = ["misc.highlighting_failure"]
 
 def _with_navigation(text: str) -> str:
     """Append the navigation: the pages by the chapters of docs/README.md, each page once and as its row calls it."""
-    seen = set()
+    seen: set[str] = set()
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
         rows = {row["page"]: row["label"].replace("`", "") for row in _ROW.finditer(part)}
         entries = [f"{label} <{page}>" for page, label in rows.items() if page not in seen and _is_shown(page)]
