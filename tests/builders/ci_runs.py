@@ -17,15 +17,17 @@ from tests.builders.ci_claims import SHAPES
 ISSUER = "http://127.0.0.1:1"
 
 
-def add_rule(namespace: Namespace, owner: User, kind: str = "github", **more: Any) -> TrustedPublisher:
-    """Add the rule that the claims of `ci_claims` keep, with further fields."""
-    fields = {**SHAPES[kind].rule, **more}
+def add_rule(
+    namespace: Namespace, owner: User, kind: str = "github", *, issuer: str = ISSUER, **more: Any
+) -> TrustedPublisher:
+    """Add the rule that the claims of `ci_claims` keep, with further fields; None takes one out."""
+    fields = {name: value for name, value in {**SHAPES[kind].rule, **more}.items() if value is not None}
     machine = machines.make(namespace, Viewer(owner))
     rule = TrustedPublisher.objects.create(
         namespace=namespace,
         user=machine,
         kind=kind,
-        issuer=ISSUER,
+        issuer=issuer,
         fields=fields,
         digest=hashlib.sha256(json.dumps([kind, fields]).encode()).hexdigest(),
         created_by=owner,

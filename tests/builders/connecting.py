@@ -14,7 +14,7 @@ from tests import rooms
 
 WEBHOOK = "webhook"
 _OF_ROOMS = rooms.rows("CONNECTIONS")
-KINDS = (WEBHOOK, *_OF_ROOMS)
+KINDS = tuple(one.kind for one in connections.sources if one.kind in {WEBHOOK, *_OF_ROOMS})
 # What texts call them.
 NAMES = ("webhook to hooks.acme.example", *rooms.entries("CONNECTION_NAMES"))
 

@@ -161,9 +161,9 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
+        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
         **scenario_approval.place(namespace, users, team),
         **scenario_attestations.place(namespace, users["alice"]),
-        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
         "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }

@@ -16,6 +16,7 @@ from apps.accounts.people import service_accounts, teams
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.models import Approval, Part, Participant
 from tests.builders.archives import module_zip
+from tests.builders.ci_claims import GITHUB_ISSUER
 from tests.builders.ci_runs import add_rule
 from tests.cast import person
 
@@ -48,7 +49,7 @@ def place(namespace, users, team):
     for manager in ("petra", "quinn"):
         Membership.objects.create(team=team, user=users[manager], is_manager=True)
     now = timezone.now()
-    rule = add_rule(namespace, users["petra"])
+    rule = add_rule(namespace, users["petra"], issuer=GITHUB_ISSUER, repository_id=None, ref="refs/tags/v*")
     release = Release.objects.create(
         kind=Kind.MODULE,
         namespace=namespace,

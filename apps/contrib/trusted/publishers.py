@@ -157,6 +157,7 @@ CONNECTIONS = connections.Source(
     path=lambda rule: reverse("portal:trusted-publishers", args=[rule.namespace.name]),
     stop=_stop,
     resume=lambda rule, actor: machines.resume(rule.user_id, rule.namespace, actor),
+    place=1,
     machine="trusted_publisher",
 )
 

@@ -2,6 +2,8 @@
 47.
 """
 
+from typing import Any
+
 import pytest
 
 from apps.accounts import erasure, namespace_deletion, namespaces
@@ -143,7 +145,7 @@ def test_a_former_owner_whose_request_was_let_in_before_connects_and_confirms_no
     rows = connect_all(acme, dora)
     late = Viewer(dora)
     hand_over(acme, dora, alice)
-    acts = [
+    acts: list[Any] = [
         lambda: connect_all(acme, dora, "late"),
         lambda: webhooks.create(namespace=acme, actor=late, url="https://eve.example/", events=["release.published"]),
         lambda: webhooks.change(hook=rows[WEBHOOK], actor=late, url="https://eve.example/"),

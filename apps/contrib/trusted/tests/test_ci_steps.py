@@ -101,7 +101,7 @@ def test_a_hostile_value_of_a_rule_stays_a_value_and_another_issuer_has_lines_fo
 
 
 def test_the_authority_of_larder_is_trusted_if_it_is_its_own(monkeypatch):
-    monkeypatch.setattr(publish_script.client_setup, "own_authority", lambda: {"pem": "", "fingerprint": ""})
+    monkeypatch.setattr("apps.snippets.client_setup.own_authority", lambda: {"pem": "", "fingerprint": ""})
     for step in ci_steps.of_namespace("acme"):
         assert "curl --cacert larder-ca.pem -fsSo publish.sh" in step.text
         assert re.search(r"LARDER_CA_FILE(: |=)larder-ca.pem", step.text)
