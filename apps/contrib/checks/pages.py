@@ -7,7 +7,6 @@ from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Exists, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
 from django.utils import timezone
@@ -17,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Namespace, Role
+from apps.accounts.models import Role
 from apps.contrib.checks import digests, excerpts, holding, lookup, policy, sending, wording
 from apps.contrib.checks.commands import command_of
 from apps.contrib.checks.models import Mode, Outcome, Policy, Report, Severity
@@ -32,6 +31,7 @@ from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.versions.pages import Opened
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import Comparison
+from apps.releases.catalogue.marks import Mark
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.models import joined
 
@@ -82,14 +82,12 @@ def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) ->
         context |= _details(request, opened, shown)
 
 
-def count_of_checks(opened: Opened) -> int | None:
+def count_of_checks(opened: Opened, mark: Mark | None) -> int | None:
     """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
-    release: Release = opened.shown.release
-    reports = Report.objects.about(release).newest().order_by().values("kind").annotate(number=Count("pk"))
-    required = Policy.objects.filter(namespace=release.namespace_id).exclude(requirements=[])
-    about = {"number": Subquery(reports.values("number")), "is_required": Exists(required)}
-    number, is_required = Namespace.objects.filter(pk=release.namespace_id).annotate(**about).values_list(*about).get()
-    return number or (None if is_required else 0)
+    if mark is not None:
+        return mark.count
+    required = Policy.objects.filter(namespace=opened.shown.release.namespace_id).exclude(requirements=[])
+    return None if required.exists() else 0
 
 
 def _target_of(release: Release) -> Target:

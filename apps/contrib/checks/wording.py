@@ -63,7 +63,7 @@ def marks(releases: Iterable[int]) -> Mapping[int, Mark]:
     for row in rows.only("release", "state", "counts", "is_newest").order_by("pk"):
         found.setdefault(row.release_id or 0, []).append(row)
     return {
-        number: Mark("checks", line_of(reports), _TONES[Outcome(state_of(reports))], "checks")
+        number: Mark("checks", line_of(reports), _TONES[Outcome(state_of(reports))], "checks", len(reports))
         for number, reports in found.items()
     }
 
