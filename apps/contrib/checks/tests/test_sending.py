@@ -16,6 +16,7 @@ from apps.contrib.checks.tests.conftest import URL
 from apps.contrib.checks.tests.samples import plain
 from apps.releases.catalogue import marks
 from apps.releases.lifecycle import purging
+from apps.releases.publishing import quotas
 from tests.oci.manifests.documents import IMAGE, descriptor, digest_of, image
 from tests.rows import for_each_row
 from tests.sessions import in_browser
@@ -184,19 +185,19 @@ def test_two_senders_of_one_name_leave_one_that_counts(tofu, send, published, al
     """The second reads before the first has written, as at the same moment."""
     release = published()
     send(tofu(alice), plain(summary="first"))
-    real = sending._row
+    real = quotas.require_bytes
     calls: list[int] = []
 
     def slow(*given):
         if not calls:
             calls.append(1)
-            Report.objects.filter(is_newest=True).update(is_newest=False)
-            other = real(*given)
-            other.report_digest = "0" * 64
+            other = Report.objects.get()
+            other.pk, other.summary, other.report_digest = None, "between", "0" * 64
+            Report.objects.update(is_newest=False)
             other.save()
         return real(*given)
 
-    monkeypatch.setattr(sending, "_row", slow)
+    monkeypatch.setattr(sending, "require_bytes", slow)
     assert send(tofu(alice), plain(summary="second")).status_code == 201
 
     assert [one.summary for one in Report.objects.about(release).newest()] == ["second"]
