@@ -47,7 +47,13 @@ def marks(releases: Iterable[int]) -> Mapping[int, Mark]:
     }
 
 
-FACET = RoomFacet("checks", "Checks", STATES, lambda release: state_of(Report.objects.about(release).newest()))
+FACET = RoomFacet(
+    "checks",
+    "Checks",
+    STATES,
+    lambda release: state_of(Report.objects.about(release).newest()),
+    "Only with this worst state of the checks of the default version.",
+)
 
 
 def command_of(release: Release) -> str:
