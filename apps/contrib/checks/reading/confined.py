@@ -38,5 +38,5 @@ def read(viewer: Viewer, chunks: Iterable[bytes]) -> tuple[Report, str]:
             return report, digest.hexdigest()
         except parent.TooExpensive:
             raise Invalid("The report takes too much time or memory to read.", hint=_HINT) from None
-        except (parent.CheckBroken, ValueError, KeyError, TypeError) as error:
+        except (parent.CheckBroken, shape.BadReport, ValueError, KeyError, TypeError) as error:
             raise Unavailable("Larder's reader of reports failed.", hint="Send the same report again.") from error

@@ -24,7 +24,7 @@ PASSED, WARNING, FAILED = STATES = ("passed", "warning", "failed")
 RUN_STATES = (PASSED, FAILED, "skipped")
 
 
-class BadReport(ValueError):
+class BadReport(Exception):
     """A report that cannot be read. `str()` says what was found and what was expected."""
 
 

@@ -52,6 +52,8 @@ def test_what_is_suppressed_or_passed_is_no_finding():
     report = child.read(samples.sarif(*(samples.result(**one) for one in quiet)))
 
     assert (report.state, report.findings) == ("passed", [])
+    rejected = samples.result(suppressions=[{"kind": "external", "status": "rejected"}])
+    assert child.read(samples.sarif(rejected)).state == "failed"
 
 
 def test_a_scanner_that_finds_only_little_warns():
