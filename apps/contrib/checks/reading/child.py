@@ -11,18 +11,16 @@ from apps.lib.sandbox.positioned import open_positioned
 
 _PLAIN = {"state", "summary", "url"}
 # PowerShell writes UTF-16, and a mark before UTF-8.
-_ENCODINGS = ("utf-8", "utf-8-sig", "utf-16")
 _BEFORE_XML = codecs.BOM_UTF8 + codecs.BOM_UTF16 + b" \t\r\n"
 _EXPECTED = "SARIF 2.1.0, JUnit XML, the output of `tofu test -json`, or JSON with `state`, `summary` and `url`"
 
 
 def prepare() -> None:
     """Import what is imported late: codecs, and the parser of XML."""
-    for encoding in (*_ENCODINGS, "iso-8859-1", "windows-1252", "us-ascii"):
-        declared = "" if encoding in _ENCODINGS else f' encoding="{encoding}"'
-        read(f'<?xml version="1.0"{declared}?><testsuite><testcase/></testsuite>'.encode(encoding))
-        if encoding in _ENCODINGS:
-            read('{"state": "passed"}'.encode(encoding))
+    for encoding in junit.ENCODINGS:
+        junit.read(f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase/></testsuite>'.encode(encoding))
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        read('{"state": "passed"}'.encode(encoding))
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
@@ -64,7 +62,9 @@ def _documents(content: bytes) -> list[dict[str, Any]]:
             if len(found) < 2:  # noqa: PLR2004
                 raise
     except UnicodeDecodeError as error:
-        raise BadReport(f"a byte at {error.start:,} that is not {error.encoding.upper()}, expected UTF-8") from None
+        raise BadReport(
+            f"a byte at {error.start:,} that is not {error.encoding.upper()}, expected {_EXPECTED}"
+        ) from None
     except json.JSONDecodeError as error:
         raise BadReport(f"neither XML nor JSON (line {error.lineno}: {error.msg}), expected {_EXPECTED}") from None
     except RecursionError:

@@ -10,12 +10,14 @@ from apps.contrib.checks.reading import shape
 from apps.contrib.checks.reading.shape import FAILED, PASSED, BadReport, Report, Run
 
 MAX_DEPTH = 50
+# A confined process imports no other codec.
+ENCODINGS = ("utf-8", "utf-16", "iso-8859-1", "windows-1252", "us-ascii")
 _OUTCOMES = {"failure": FAILED, "error": FAILED, "skipped": "skipped"}
 
 
 class _Reader:
     def __init__(self) -> None:
-        self.report = Report("junit", tool="JUnit")
+        self.report = Report("junit")
         self.groups: list[str] = []
         self.depth = 0
         self.has_failed = False
@@ -59,6 +61,11 @@ class _Reader:
         if self.words is not None and sum(map(len, self.words)) < shape.MAX_MESSAGE:
             self.words.append(data)
 
+    def xml(self, _version: str, encoding: str | None, _standalone: int) -> None:
+        if encoding is not None and encoding.lower() not in ENCODINGS:
+            known = f"one of {', '.join(ENCODINGS)}"
+            raise BadReport(f"XML in the encoding {shape.text(encoding, 40)!a}, expected {known}")
+
     def declaration(self, *_: object) -> NoReturn:
         raise BadReport("XML with a document type declaration, expected JUnit without one")
 
@@ -66,6 +73,7 @@ class _Reader:
 def read(content: bytes) -> Report:
     """Raises BadReport."""
     reader, parser = _Reader(), expat.ParserCreate()
+    parser.XmlDeclHandler = reader.xml
     parser.StartElementHandler = reader.start
     parser.EndElementHandler = reader.end
     parser.CharacterDataHandler = reader.characters

@@ -98,7 +98,8 @@ def _message(message: Document, rule: Document) -> Any:
     arguments = message.get("arguments")
     for number, argument in enumerate(arguments[:20] if isinstance(arguments, list) else []):
         found = shape.paragraph(found).replace(f"{{{number}}}", shape.text(argument))
-    return found or object_of(rule.get("shortDescription")).get("text") or rule.get("name")
+    # One line: a long one of a rule would come again with each of its findings.
+    return found or shape.text(object_of(rule.get("shortDescription")).get("text") or rule.get("name"))
 
 
 def _file(location: Document, run: Document) -> str:

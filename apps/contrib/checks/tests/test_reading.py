@@ -130,7 +130,9 @@ def test_what_powershell_writes_is_read(encoding):
         (b"<testsuite/>", "without a test case"),
         (b"<testsuite>" * 60, "more than 50 levels deep"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><testsuite><testcase name="&b;"/></testsuite>', "document type"),
-        (b'<?xml version="1.0" encoding="klingon"?><testsuite/>', "XML that cannot be read"),
+        (b'<?xml version="1.0" encoding="klingon"?><testsuite/>', "XML in the encoding 'klingon'"),
+        ('<?xml version="1.0" encoding="shift_jis"?><testsuite/>'.encode("shift_jis"), "in the encoding 'shift_jis'"),
+        (b"\x1f\x8b\x08", "a byte at 1 that is not UTF-8"),
     ],
 )
 def test_what_is_no_report_is_refused_with_what_was_expected(content, words):

@@ -115,6 +115,7 @@ def test_a_purged_version_takes_no_reports_and_keeps_none(tofu, send, published,
     [
         (b"x", 422, "neither XML nor JSON"),
         (b"[" * 4_000_000, 422, "nested too deeply"),
+        (b'<?xml version="1.0" encoding="shift_jis"?><testsuite/>', 422, "in the encoding 'shift_jis'"),
         (b" " * (shape.MAX_BYTES + 1), 413, "The report"),
     ],
 )
