@@ -82,14 +82,8 @@ def waiting_section(viewer: Viewer, release: Release) -> dict[str, Any] | None:
     if hold is None or hold.waived_at is not None:
         return None
     role = gate.role_on(viewer, release.namespace, only_name=release.name)
-    return {
-        "release": release,
-        "missing": hold.missing,
-        "until": hold.until,
-        "digest": hold.digest,
-        "may_waive": role is not None and role.covers(Role.OWNER),
-        "send": wording.command_of(release),
-    }
+    may_waive = role is not None and role.covers(Role.OWNER)
+    return {"hold": hold, "release": release, "may_waive": may_waive, "send": wording.command_of(release)}
 
 
 def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | None:
