@@ -28,7 +28,7 @@ from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.releases.catalogue import indexing
 from apps.releases.catalogue.reading import sort_key_of
 from apps.releases.lifecycle.verbs import checked_reason
-from apps.releases.models import Kind, Release, State
+from apps.releases.models import Kind, Release, ReleaseQuerySet, State
 from apps.releases.origin.models import PEOPLE
 from apps.releases.publishing.quotas import require_bytes
 
@@ -72,8 +72,12 @@ def _release_at(namespace: Namespace, address: ModuleAddress | ProviderAddress, 
     number = versions.parse(version)
     asked = Release(kind=kind, namespace=namespace, name=address.path_name, version=number.text)
     asked.sort_key = number.sort_key
-    rows = Release.objects.live().filter(kind=kind, namespace=namespace, name=asked.name, sort_key=number.sort_key)
-    release = rows.select_related("namespace", "origin").first() or asked
+    return _as_it_is_now(asked, Release.objects.live())
+
+
+def _as_it_is_now(asked: Release, live: ReleaseQuerySet) -> Release:
+    number = {name: getattr(asked, name) for name in ("kind", "namespace", "name", "sort_key")}
+    release = live.filter(**number).select_related("namespace", "origin").first() or asked
     if release.state == State.PURGED:
         raise NotFound(release.removal, hint="Reports about a purged version are not accepted.")
     return release
@@ -109,7 +113,8 @@ def send(*, viewer: Viewer, release: Release, name: str, read: tuple[shape.Repor
     """Store the report that `confined.read` returned, about that `digest`, or "". The same one again is the same row,
     with the time and the sender of now.
 
-    The caller has asked `authorise`, `check_name` and `check_digest`. Raises Conflict and QuotaFull.
+    The caller has asked `authorise`, `check_name` and `check_digest`. Raises Conflict, QuotaFull, and NotFound for a
+    release that was purged meanwhile.
     """
     for _ in range(_TRIES):
         new = _row(viewer, release, read[0])
@@ -125,7 +130,6 @@ def _row(viewer: Viewer, release: Release, report: shape.Report) -> Report:
     row = Report(
         **{name: getattr(release, name) for name in ("kind", "namespace", "name", "version", "sort_key")},
         **{name: getattr(report, name) for name in ("format", "state", "tool", "tool_version", "summary", "url")},
-        release=release if release.state == State.PUBLISHED else None,
         counts=dict(report.counts),
         packed=packed,
         size=len(packed),
@@ -141,10 +145,11 @@ def _row(viewer: Viewer, release: Release, report: shape.Report) -> Report:
     return row
 
 
-def _store(viewer: Viewer, release: Release, new: Report) -> Report:
-    if release.pk:
-        # In the order in which a worker asks what is missing: see `holding`.
-        Release.objects.select_for_update(no_key=True, of=("self",)).get(pk=release.pk)
+def _store(viewer: Viewer, asked: Release, new: Report) -> Report:
+    # It may have been published while the body arrived. Locked first, as a worker does that asks what is missing: see
+    # `holding`.
+    release = _as_it_is_now(asked, Release.objects.live().select_for_update(no_key=True, of=("self",)))
+    new.release = release if release.state == State.PUBLISHED else None
     rows = Report.objects.about(release)
     of_name = rows.filter(check_name=new.check_name)
     before = of_name.newest().first()

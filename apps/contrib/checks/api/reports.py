@@ -16,7 +16,7 @@ from apps.contrib.checks.models import Report
 from apps.contrib.checks.reading import confined
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.net.bodies import chunks, streamed
-from apps.releases.models import Release, State
+from apps.releases.models import Release
 
 
 class _OfVersion(ApiView):
@@ -67,8 +67,8 @@ class Check(_OfVersion):
         digest = sending.check_digest(release, self.text("digest"))
         read = confined.read(self.viewer, chunks(request.META))
         row = sending.send(viewer=self.viewer, release=release, name=check, read=read, digest=digest)
-        status = HTTPStatus.CREATED if release.state == State.PUBLISHED else HTTPStatus.ACCEPTED
-        return self.answer(policy.judge(release, [row])[0], status)
+        status = HTTPStatus.CREATED if row.release_id else HTTPStatus.ACCEPTED
+        return self.answer(policy.judge(row.release or release, [row])[0], status)
 
     @operation(
         "Remove a check of a version",

@@ -6,14 +6,16 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.contrib.checks import sending
 from apps.contrib.checks.models import Report
-from apps.contrib.checks.reading import shape
+from apps.contrib.checks.reading import child, shape
 from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.conftest import URL
 from apps.contrib.checks.tests.samples import plain
+from apps.lib.addresses import ModuleAddress
 from apps.releases.catalogue import marks
 from apps.releases.lifecycle import purging
 from apps.releases.publishing import quotas
@@ -85,6 +87,16 @@ def test_a_report_waits_for_its_release_and_belongs_to_it_then(tofu, send, publi
 
     assert Report.objects.get().release == release
     assert tofu(bob).get(URL).json()["line"] == "1 check passed"
+
+
+def test_a_report_whose_body_arrives_while_its_version_is_published_belongs_to_it(published, alice, acme):
+    viewer = Viewer(alice)
+    asked = sending.authorise(viewer, ModuleAddress("acme", "vpc", "aws"), "1.2.0")
+    release = published()
+
+    sending.send(viewer=viewer, release=asked, name="checkov", read=(child.read(samples.CLEAN), "0" * 64), digest="")
+
+    assert Report.objects.get().release == release
 
 
 def test_a_report_whose_release_never_comes_is_dropped(tofu, send, alice, acme):
