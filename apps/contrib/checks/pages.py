@@ -36,7 +36,7 @@ COMPARED = 50
 def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     release: Release = opened.shown.release
     reports = policy.judge(release, Report.objects.about(release).listed())
-    missing = policy.missing(release)
+    missing = policy.missing(release, reports)
     hold = holding.hold_of(release) if missing else None
     context |= {
         "reports": reports,

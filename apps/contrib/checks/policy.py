@@ -77,13 +77,15 @@ def change(*, namespace: Namespace, actor: Viewer, mode: str, requirements: list
     return row
 
 
-def missing(release: Release, *, mode: Mode | None = None) -> list[str]:
-    """Return what the release lacks, a sentence for each; with `mode` only if that is the policy's."""
+def missing(release: Release, reports: list[Report] | None = None, *, mode: Mode | None = None) -> list[str]:
+    """Return what the release lacks, a sentence for each; with `mode` only if that is the policy's. `reports` are the
+    newest as `judge` returns them, if the caller has them.
+    """
     policy = of(release.namespace)
     required = requirements_of(policy) if mode is None or (policy is not None and policy.mode == mode) else []
     if not required:
         return []
-    reports = judge(release, Report.objects.about(release).listed())
+    reports = judge(release, Report.objects.about(release).listed()) if reports is None else reports
     return [
         f"{one.name}: {lack}"
         for one in required

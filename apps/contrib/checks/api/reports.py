@@ -32,7 +32,7 @@ class CheckList(_OfVersion, DetailView):
     def row(self, version: str, **names: str) -> dict[str, Any]:
         release = self.readable(version, **names)
         reports = policy.judge(release, Report.objects.about(release).listed())
-        return {"line": wording.line_of(reports), "missing": policy.missing(release), "checks": reports}
+        return {"line": wording.line_of(reports), "missing": policy.missing(release, reports), "checks": reports}
 
 
 @streamed("PUT")

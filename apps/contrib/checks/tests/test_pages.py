@@ -216,3 +216,19 @@ def test_lists_ask_for_the_marks_of_a_page_in_one_query(
         client.get("/modules")
 
     assert sum("checks_report" in one["sql"] for one in counted.captured_queries) == 1
+
+
+@pytest.mark.both
+def test_the_page_of_a_version_asks_for_its_reports_once(
+    published, browser_of, tofu, send, alice, bob, django_assert_max_num_queries
+):
+    published()
+    send(tofu(alice), samples.FINDINGS)
+    client = browser_of(bob)
+
+    with django_assert_max_num_queries(30) as counted:
+        seen = page(client, "/modules/acme/vpc/aws/1.2.0")
+
+    assert "1 high finding" in seen
+    assert f'href="{TAB}"' in seen
+    assert sum("checks_report" in one["sql"] for one in counted.captured_queries) == 1
