@@ -54,8 +54,9 @@ class MenuEntry:
 class VersionTab:
     """A tab on the pages of a version, of modules and of providers: `<address>/<version>/<page>`.
 
-    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version. `count`
-    is asked with what is opened: a number hides the tab at 0, None shows it without one.
+    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version.
+    `count(opened, mark)` gets the mark of the version that leads here, or None: a number hides the tab at 0, None shows
+    it without one.
     """
 
     page: str

@@ -8,7 +8,7 @@ class Checks(Room):
     label = "checks"
     verbose_name = "Checks"
 
-    api_urls = ("apps.contrib.checks.api.urls",)
+    api_urls = ("apps.contrib.checks.api.reports", "apps.contrib.checks.api.requiring")
     portal_urls = ("apps.contrib.checks.pages",)
     namespace_menu = (
         MenuEntry(

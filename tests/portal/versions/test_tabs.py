@@ -75,7 +75,7 @@ def test_a_room_adds_a_tab_to_both_kinds(at, count, shown, browser_of, bob, acme
     add_module(acme, "vpc/aws", "1.0.0")
     looked = []
     monkeypatch.setattr("apps.modules.lifecycle.look", lambda _, opened, __: looked.append(opened), raising=False)
-    monkeypatch.setattr("apps.modules.lifecycle.looks", lambda _: count, raising=False)
+    monkeypatch.setattr("apps.modules.lifecycle.looks", lambda _, __: count, raising=False)
     tab = VersionTab("looks", "Looks", "portal/provider/not_runnable.html", "lifecycle.look", count="lifecycle.looks")
     monkeypatch.setattr(apps.get_app_config("modules"), "version_tabs", (tab,))
     site = import_module("registry_site.urls")  # first: it has the converters
