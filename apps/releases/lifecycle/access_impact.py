@@ -17,7 +17,7 @@ from apps.releases.models import Kind, Release
 OF_ROLES = {
     Effect.FAILS: Words("loses access", "lose access", "{} that lose access"),
     Effect.MOVES: Words("keeps a lower role", "keep a lower role", "{} that keep a lower role"),
-    Effect.KEEPS: Words("keeps the same role", "keep the same role", "{} that keep the role, which they have twice"),
+    Effect.KEEPS: Words("keeps the same role", "keep the same role", "{} that keep the same role"),
 }
 OF_MACHINES = {
     Effect.FAILS: Words("gets no new versions from it", "get no new versions from it", "{} that it published"),
