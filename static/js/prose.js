@@ -8,6 +8,8 @@ function withCopyButton(pre) {
   pre.dataset.copyText = "";
   if (!pattern) return;
   const button = pattern.cloneNode(true);
+  button.className = "copy"; // the first of a page may be that of its copy bar
+  button.replaceChildren(...button.querySelectorAll(".icon-copy, .icon-done"));
   button.dataset.copy = "";
   button.setAttribute("aria-label", "Copy: code");
   const scope = document.createElement("div");
