@@ -83,7 +83,12 @@ def test_a_machine_leaves_what_it_published_without_new_versions(published, alic
     release = published()
 
     [hit] = of_machine(alice).hits
-    assert (hit.kind, hit.name, hit.note, hit.at) == ("module", "acme/vpc/aws", "1 version so far", release.published_at)
+    assert (hit.kind, hit.name, hit.note, hit.at) == (
+        "module",
+        "acme/vpc/aws",
+        "1 version so far",
+        release.published_at,
+    )
     assert hit.url == "/modules/acme/vpc/aws"
 
 
