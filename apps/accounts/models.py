@@ -102,6 +102,9 @@ class Namespace(models.Model):
     # Empty in rows that an older Larder has created beside this one.
     skeleton = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     description = models.CharField(max_length=200, blank=True)
+    introduction = models.CharField(
+        max_length=1000, blank=True, default="", db_default="", help_text="“Start here” on its page. Markdown."
+    )
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     breaking_changes = models.CharField(
         max_length=6,

@@ -28,6 +28,9 @@ _APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_need
 class NamespaceInput(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
     description = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    introduction = serializers.CharField(
+        required=False, allow_blank=True, max_length=namespaces.LONGEST_INTRODUCTION, help_text="Markdown."
+    )
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
     cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
 
@@ -74,6 +77,7 @@ class Quota(Shape):
 
 
 class Namespace(NamespaceNames):
+    introduction = CharField(help_text="“Start here” on its page, in Markdown.")
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
         help_text="How to treat a version with breaking changes that is not a major version.",

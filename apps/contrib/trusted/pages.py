@@ -27,6 +27,7 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import page_of, see_other
+from apps.releases.lifecycle.access_impact import of_machine
 from apps.snippets import publish_script
 
 # Attempts on one page.
@@ -163,7 +164,8 @@ def publisher_delete(request: HttpRequest, namespace: str, publisher_id: int) ->
     row = namespace_for(viewer, namespace, need=Role.OWNER)
     rule = publishers.publisher_of(row, publisher_id)
     if request.method != "POST":
-        return render(request, f"{_TEMPLATES}/delete.html", {"namespace": row, **_described(rule)})
+        context = {"namespace": row, **_described(rule), "effects": of_machine(rule.user)}
+        return render(request, f"{_TEMPLATES}/delete.html", context)
     publishers.end(publisher=rule, actor=viewer)
     messages.success(request, f"Trusted publisher {rule.user} deleted. Its tokens have ended.")
     return see_other("trusted-publishers", row.name)

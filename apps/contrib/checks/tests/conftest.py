@@ -10,12 +10,11 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace
 from apps.contrib.checks import policy
 from apps.contrib.checks.policy import Requirement
-from tests.accounts.identity.trusted.conftest import add, ci_keys, exchange, id_token, issuer
 from tests.api.conftest import as_described, untouchable
 from tests.oci.conftest import repo
 from tests.releases.origin.conftest import ci
 
-__all__ = ["add", "as_described", "ci", "ci_keys", "exchange", "id_token", "issuer", "repo", "untouchable"]
+__all__ = ["as_described", "ci", "repo", "untouchable"]
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0/checks"
 

@@ -14,8 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api.frame.base import CURSOR, DetailView, operation, page_of, shown
-from apps.api.frame.shapes import With, page
+from apps.api.frame.base import CURSOR, DRY_RUN, DetailView, operation, page_of, shown
+from apps.api.frame.shapes import Consequences, With, page
 from apps.contrib.git import connecting, credentials, host_scanning, syncing
 from apps.contrib.git.api.shapes import (
     LATER,
@@ -31,6 +31,7 @@ from apps.contrib.git.api.shapes import (
 )
 from apps.contrib.git.models import CredentialKind, Forge, Submodules
 from apps.contrib.git.remote.remotes import MAX_URL_CHARACTERS
+from apps.releases.lifecycle.access_impact import of_machine
 
 # A scan that ended a moment ago answers a request that is sent again.
 SCANNED_WITHIN = timedelta(minutes=1)
@@ -177,10 +178,13 @@ class RepositoryDetail(RepositoriesView, DetailView):
         connecting.change(repository=row, actor=self.viewer, **fields)
         return self.answer(described_one(row))
 
-    @operation("Disconnect a Git repository", answers={204: None}, again="404.")
+    @operation("Disconnect a Git repository", answers={200: Consequences, 204: None}, query=DRY_RUN, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Its releases stay, and its credential is deleted. Revoke that in the forge, and delete the webhook there."""
-        connecting.disconnect(repository=self.repository(), actor=self.viewer)
+        row = self.repository()
+        if self.is_dry_run():
+            return self.answer(of_machine(row.user))
+        connecting.disconnect(repository=row, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

@@ -23,10 +23,11 @@ from rest_framework.serializers import (
 from apps.accounts.access import gate
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import ApiToken, Namespace, Role, TokenExchange, TrustedPublisher
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, page
 from apps.contrib.trusted import publishers
 from apps.contrib.trusted.exchange import exchange
+from apps.releases.lifecycle.access_impact import of_machine
 
 # What rules of the vendors name, each with the kinds that have it.
 _NAMED = {
@@ -187,10 +188,12 @@ class PublisherDetail(OwnersView, DetailView):
     def row(self, **_: Any) -> TrustedPublisher:
         return publishers.publisher_of(self.place(), self.kwargs["publisher_id"])
 
-    @operation("Delete a trusted publisher", answers={204: None}, again="404.")
+    @operation("Delete a trusted publisher", answers={200: Consequences, 204: None}, query=DRY_RUN, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Its tokens end at once. Releases stay."""
         rule = publishers.publisher_of(self.place(), self.kwargs["publisher_id"])
+        if self.is_dry_run():
+            return self.answer(of_machine(rule.user))
         publishers.end(publisher=rule, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 

@@ -78,7 +78,9 @@ def test_recent_attempts_say_why_they_failed(owner, add, id_token, exchange, ref
 
 def test_an_owner_deletes_one(owner, add):
     rule = add()
-    assert "Delete this trusted publisher?" in pages.shown(owner.get(f"{URL}/{rule.pk}/delete"))
+    page = pages.shown(owner.get(f"{URL}/{rule.pk}/delete"))
+    assert "Delete this trusted publisher?" in page
+    assert "No one is hit: it has published nothing." in page
     assert rule.user.username not in pages.shown(owner.get("/namespaces/acme/members"))
     owner.post(f"{URL}/{rule.pk}/delete")
     rule.refresh_from_db()
