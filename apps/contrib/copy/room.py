@@ -5,3 +5,17 @@ class Copy(Room):
     name = "apps.contrib.copy"
     label = "copy"
     verbose_name = "Static copy"
+
+    settings = {"STATIC_COPY": "settings_values.read"}
+    middleware = ("writing.acknowledging.Acknowledged",)
+    notices = ("writing.acknowledging.sentence",)
+
+    periodic_tasks = {"tick-static-copy": {"task": "copy.tick", "schedule": 5.0}}
+    queues = {"sign": ("sign-static-copy",)}
+    signing_tables = ("models.SIGNED",)
+
+    def connect(self) -> None:
+        from apps.audit import generation
+        from apps.contrib.copy.writing import following
+
+        generation.listeners.append(following.listen)

@@ -94,6 +94,13 @@ def addresses(namespace: str = "") -> Iterator[Address]:
                 yield Address(Kind.MIRROR, str(hosted))
 
 
+def address_of(found: ModuleAddress | ProviderAddress) -> Address:
+    """The address of a module or provider of ours, in the spelling of clients."""
+    if isinstance(found, ModuleAddress):
+        return Address(Kind.MODULE, str(found))
+    return Address(Kind.PROVIDER, found.source)
+
+
 def of_release(kind: str, namespace: str, name: str) -> Address:
     """The address of a release. `namespace` is its name, `name` the release's: `vpc/aws`."""
     if kind == ReleaseKind.MODULE:
