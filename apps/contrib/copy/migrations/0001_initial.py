@@ -18,6 +18,7 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('url', models.CharField(max_length=500, unique=True)),
                 ('made_as', models.CharField(blank=True, help_text='Of what made its documents: version and settings.', max_length=64)),
+                ('followed_at', models.DateTimeField(blank=True, help_text='When changes were last looked for.', null=True)),
                 ('fence', models.BigIntegerField(default=0, help_text='Grows with each writer: one with an older number stops.')),
                 ('lease_until', models.DateTimeField(blank=True, null=True)),
                 ('whole_at', models.DateTimeField(blank=True, help_text='When everything was written for the first time.', null=True)),
@@ -51,7 +52,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('address', models.CharField(help_text='modules/acme/vpc/aws', max_length=300)),
-                ('namespace', models.CharField(blank=True, help_text='Its canonical name, of our own content.', max_length=64)),
+                ('namespace', models.CharField(blank=True, help_text='Its canonical name; empty for other registries.', max_length=64)),
                 ('shard', models.CharField(max_length=2)),
                 ('is_public', models.BooleanField(default=False)),
                 ('files', models.BinaryField(default=bytes, help_text='Place: SHA-256 and size of each, packed.')),

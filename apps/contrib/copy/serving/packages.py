@@ -36,7 +36,7 @@ class ModuleArchive(PackageView):
     def get(self, request: Request, namespace: str, name: str, system: str, file_name: str) -> HttpResponseBase:
         version = file_name.removesuffix(".zip")
         if version == file_name:
-            raise NotFound(f"{file_name[:100]!r} is no archive: expected a version and .zip.")
+            raise NotFound(f"Found the file name {file_name[:100]!r}, expected a version and .zip.")
         release = module_reading.published_release(self.viewer, ModuleAddress(namespace, name, system), version)
         return self.answer(request, release.namespace, release.digest, archive_name(release.name, release.version))
 

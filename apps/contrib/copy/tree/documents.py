@@ -51,7 +51,7 @@ Content = bytes | Stored
 
 @dataclass(slots=True)
 class Rendered:
-    """The files of one address by their places; none where nobody may read anything of it."""
+    """The files of one address by their places; none where there is nothing to read."""
 
     address: Address
     is_public: bool = True
@@ -245,7 +245,7 @@ def _mirror(rendered: Rendered, now: datetime) -> None:
 
 
 def _blocked(digests: Iterable[str]) -> set[str]:
-    """Return those whose bytes are in quarantine, in whichever release."""
+    """Return those whose bytes are in quarantine, in any release."""
     wanted, blocked = sorted(set(digests)), set()
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]

@@ -5,7 +5,7 @@ The scope of a row is one of
 - `address modules/acme/vpc/aws`: one address, from an event about a release
 - `bytes acme/vpc/aws 1.2.0`: every address with a release that has the same bytes (a quarantine is about bytes)
 - `mirror /at/17`: providers of other registries, by the scope of their answers
-- `namespace acme`, `everything`: a sweep, which goes on in the background of the others.
+- `namespace acme`, `everything`: a sweep, in steps between which the others have their turn.
 
 The row goes when the copy has it. So a job that is cut off is repeated, and a change that waits can be seen.
 """
@@ -19,6 +19,7 @@ from datetime import timedelta
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -46,6 +47,8 @@ LINGER_SECONDS, LONGEST_SECONDS = 5.0, 60.0
 LOOK_SECONDS = 0.03
 # Roots of the manifest are apart by so much, or by the time that a signature takes.
 SEAL_SECONDS, UNSIGNED_SECONDS = 0.5, 20.0
+# Where no one looked for so long, changes may have been made without this room.
+UNWATCHED = timedelta(minutes=2)
 AT_ONCE = 100  # rows of changes
 FILES = 2_000  # of one step of a sweep
 
@@ -65,7 +68,8 @@ def listen(scopes: frozenset[str], subject: str) -> None:
     made = Due.objects.bulk_create(rows)
     if not any(scope.startswith("/at/") for scope in scopes):  # else it is a publication
         acknowledging.note(made)
-    ring()
+    if "check" in settings.WORKER_QUEUES:  # else this is a worker that signs, which may add no job
+        transaction.on_commit(ring, robust=True)  # inside, all changes would wait for one row
 
 
 def ring() -> None:
@@ -203,7 +207,7 @@ def run(claim: Claim) -> None:
 
 def _follow(follower: Follower, until: float) -> None:
     idle_since = time.monotonic()
-    while time.monotonic() < until:
+    while time.monotonic() < until or follower.sweep is not None:  # which would begin anew
         has_written = follower.step()
         is_settled = follower.settle()
         if has_written:
@@ -305,9 +309,11 @@ def tick() -> None:
         Due.objects.all().delete()
         return
     copy, _ = Copy.objects.get_or_create(url=url)
-    if copy.made_as != made_as():
+    now = timezone.now()
+    was_followed = copy.followed_at is not None and copy.followed_at > now - UNWATCHED
+    if copy.made_as != made_as() or not was_followed:
         Due.objects.create(scope=EVERYTHING)
-        Copy.objects.filter(pk=copy.pk).update(made_as=made_as())
+    Copy.objects.filter(pk=copy.pk).update(made_as=made_as(), followed_at=now)
     is_due = Due.objects.exists() or copy.addresses.filter(due_at__lte=timezone.now()).exists()
     if is_due or not Root.objects.filter(copy=copy, put_at__isnull=False).exists():
         ring()

@@ -46,7 +46,7 @@ class FenceLost(Busy):
 
 @dataclass(slots=True)
 class Change:
-    """What a write of one address does."""
+    """The work on one address."""
 
     row: Written
     rendered: Rendered
@@ -250,7 +250,7 @@ def _new_row(copy: Copy, address: Address) -> Written:
 
 
 def _known(row: Written) -> dict[str, str]:
-    """What may be there: the SHA-256 of each path, nothing where it is not certain."""
+    """Return what may be there: the SHA-256 of each path, nothing where it is not certain."""
     listed = Address.parse(row.address).list_path
     if not row.was:
         return row.paths | ({listed: row.digest} if row.digest else {})
