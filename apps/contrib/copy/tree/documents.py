@@ -8,7 +8,7 @@ What changes with time alone has a moment at which it is rendered again: the end
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -255,7 +255,7 @@ def _blocked(digests: Iterable[str]) -> set[str]:
     return blocked
 
 
-_RENDERERS: Mapping[Kind, Any] = {
+_RENDERERS: Mapping[Kind, Callable[[Rendered, datetime], None]] = {
     Kind.DISCOVERY: _discovery,
     Kind.MODULE: _module,
     Kind.PROVIDER: _provider,
