@@ -63,6 +63,7 @@ class Written(models.Model):
             models.Index(fields=["copy", "namespace"], name="copy_written_by_namespace"),
             models.Index(fields=["copy", "due_at"], name="copy_written_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["copy"], name="copy_written_unsealed", condition=Q(is_sealed=False)),
+            models.Index(fields=["copy"], name="copy_written_unsettled", condition=~Q(was=b"")),
         ]
 
     def __str__(self) -> str:

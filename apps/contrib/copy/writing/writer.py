@@ -131,6 +131,7 @@ class Writer:
             for change in changes:
                 change.row.was, change.row.due_at, change.row.is_sealed = b"", change.rendered.due_at, False
                 change.row.digest = change.digests.get(change.rendered.address.list_path, "")
+                self.broken.pop(change.row.address, None)
             _save([change.row for change in changes])
 
     def _put(self, files: list[File]) -> None:
