@@ -18,6 +18,7 @@ INSTALLED_ROOMS = {
     "saml": "apps.contrib.saml.room.Saml",
     "demo": "apps.contrib.demo.room.Demo",
     "checks": "apps.contrib.checks.room.Checks",
+    "copy": "apps.contrib.copy.room.Copy",
 }
 
 

@@ -1,0 +1,7 @@
+from apps.room import Room
+
+
+class Copy(Room):
+    name = "apps.contrib.copy"
+    label = "copy"
+    verbose_name = "Static copy"
