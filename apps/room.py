@@ -107,6 +107,8 @@ class Room(AppConfig):
     starts: Names = ()
     # Names of tasks by the queue that they go to.
     queues: Mapping[str, Names] = {}
+    # What the role of signing workers may do with its tables, by the model: as `database_roles` says it.
+    signing_tables: Names = ()
     # Queues that need a worker only while one of these functions says so.
     queue_needs: Mapping[str, Name] = {}
     # `targets.Source` by the kinds of jobs.

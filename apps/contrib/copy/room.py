@@ -7,9 +7,21 @@ class Copy(Room):
     verbose_name = "Static copy"
 
     settings = {
+        "STATIC_COPY": "settings_values.read",
         "COPY_EDGE": "edge.settings_values.read_edge",
         "FOLLOW": "edge.settings_values.read_follow",
     }
     root_urls = ("apps.contrib.copy.edge.urls",)
-    middleware = ("follower.serving.Follower",)
+    middleware = ("follower.serving.Follower", "writing.acknowledging.Acknowledged")
+    notices = ("writing.acknowledging.sentence",)
+
+    periodic_tasks = {"tick-static-copy": {"task": "copy.tick", "schedule": 5.0}}
     starts = ("follower.fetching.start",)
+    queues = {"sign": ("sign-static-copy",)}
+    signing_tables = ("models.SIGNED",)
+
+    def connect(self) -> None:
+        from apps.audit import generation
+        from apps.contrib.copy.writing import following
+
+        generation.listeners.append(following.listen)

@@ -144,3 +144,16 @@ def rank_of(place: str) -> Rank:
     if place == DISCOVERY or place.endswith(("/versions", "/index.json")):
         return Rank.LIST
     return Rank.DOWNLOAD
+
+
+def addresses_at(place: str) -> list[Address]:
+    """The addresses that can have a file at this place: our own providers are in the mirror as well."""
+    if place == DISCOVERY:
+        return [Address(Kind.DISCOVERY)]
+    top, kind, *names = place.split("/")
+    if top not in ("v1", "packages") or kind not in {Kind.MODULE, Kind.PROVIDER, Kind.MIRROR}:
+        return []
+    if kind == Kind.PROVIDER:
+        return [Address(Kind.PROVIDER, "/".join(names[:2]))]
+    found = [Address(Kind(kind), "/".join(names[:3]))]
+    return [*found, Address(Kind.PROVIDER, "/".join(names[1:3]))] if kind == Kind.MIRROR else found

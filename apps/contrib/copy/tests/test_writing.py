@@ -1,0 +1,124 @@
+"""What the writer leaves in a folder, whatever changes and whatever dies when."""
+
+import json
+from pathlib import Path
+
+from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Visibility
+from apps.blobs import store
+from apps.contrib.copy.models import Due, Written
+from apps.contrib.copy.writing import following
+from apps.contrib.copy.writing.targets import Folder
+from apps.releases.lifecycle import verbs
+from tests.protocol.providers import cast
+
+VPC = "v1/modules/acme/vpc/aws"
+ZIP = "packages/modules/acme/vpc/aws/1.2.0.zip"
+
+
+def numbers(tree: Path, side: str = "private", place: str = VPC) -> list[str]:
+    document = json.loads((tree / side / place / "versions").read_bytes())
+    return [one["version"] for one in document["modules"][0]["versions"]]
+
+
+def test_a_module_is_written_with_its_bytes_as_hard_links(published, tree, follow, files):
+    release = published()
+
+    follow()
+
+    assert files("private") == [ZIP, f"{VPC}/1.2.0/download", f"{VPC}/versions"]
+    assert files("public") == [".well-known/terraform.json"]
+    location = json.loads((tree / "private" / VPC / "1.2.0/download").read_bytes())["location"]
+    assert location == f"/{ZIP}?checksum=sha256:{release.digest}"
+    assert (tree / "private" / ZIP).stat().st_nlink == 2
+    assert numbers(tree) == ["1.2.0"]
+
+
+def test_a_provider_is_written_for_the_registry_and_for_the_mirror(acme, tree, follow, files):
+    key = cast.frozen_key(acme)
+    cast.add_version(key, None, "dns", "1.2.0", ["linux_amd64"])
+
+    follow()
+
+    zip_name = "terraform-provider-dns_1.2.0_linux_amd64.zip"
+    assert files("private") == [
+        *(f"packages/providers/acme/dns/1.2.0/terraform-provider-dns_1.2.0_{one}" for one in ("SHA256SUMS",)),
+        "packages/providers/acme/dns/1.2.0/terraform-provider-dns_1.2.0_SHA256SUMS.sig",
+        f"packages/providers/acme/dns/1.2.0/{zip_name}",
+        "v1/mirror/registry.test/acme/dns/1.2.0.json",
+        "v1/mirror/registry.test/acme/dns/index.json",
+        "v1/providers/acme/dns/1.2.0/download/linux/amd64",
+        "v1/providers/acme/dns/versions",
+    ]
+    document = json.loads((tree / "private/v1/providers/acme/dns/1.2.0/download/linux/amd64").read_bytes())
+    assert document["download_url"] == f"/packages/providers/acme/dns/1.2.0/{zip_name}"
+    assert document["signing_keys"]["gpg_public_keys"][0]["key_id"] == key.key_id
+    mirrored = json.loads((tree / "private/v1/mirror/registry.test/acme/dns/1.2.0.json").read_bytes())
+    assert mirrored["archives"]["linux_amd64"]["url"] == document["download_url"]
+
+
+def test_a_change_writes_one_address_one_shard_and_the_root_alone(published, tree, follow, monkeypatch):
+    published()
+    published("acme/eks/aws", "1.0.0")
+    follow()
+    written: list[str] = []
+    put = Folder.put
+    monkeypatch.setattr(
+        Folder, "put", lambda self, files: (written.extend(path for path, _ in files), put(self, files))
+    )
+
+    published("acme/vpc/aws", "1.3.0")
+    follow()
+
+    address = Written.objects.get(address="modules/acme/vpc/aws")
+    assert written == [
+        "private/packages/modules/acme/vpc/aws/1.3.0.zip",
+        f"private/{VPC}/1.3.0/download",
+        f"private/{VPC}/versions",
+        f"manifest/{address.shard}/{following.Address.parse(address.address).digest}.json",
+        f"manifest/{address.shard}.json",
+    ]
+
+
+def test_what_becomes_private_leaves_the_public_side_first(published, acme, tree, follow, files, monkeypatch):
+    acme.visibility = Visibility.PUBLIC
+    acme.save()
+    published()
+    follow()
+    assert ZIP in files("public")
+    acme.visibility = Visibility.PRIVATE
+    acme.save()
+    Due.objects.create(scope="namespace acme")
+    seen = []
+    put = Folder.put
+    monkeypatch.setattr(Folder, "put", lambda self, written: (seen.append(files("public")), put(self, written)))
+
+    follow()
+
+    assert seen[0] == [".well-known/terraform.json"]
+    assert ZIP in files("private")
+
+
+def test_a_version_that_is_yanked_leaves_the_list_and_stays_to_be_fetched(published, tree, follow, olga):
+    release = published()
+    follow()
+
+    verbs.yank(release=release, actor=Viewer(olga), reason="Wrong.")
+    follow()
+
+    assert numbers(tree) == []
+    assert (tree / "private" / ZIP).exists()
+
+
+def test_a_quarantine_takes_the_same_bytes_from_every_namespace(published, pantry, tree, follow, files, olga):
+    release = published()
+    published("pantry/vpc/aws", "9.0.0", data=b"".join(store.read(release.digest)))
+    follow()
+    assert "packages/modules/pantry/vpc/aws/9.0.0.zip" in files("public")
+
+    verbs.quarantine(release=release, actor=Viewer(olga), reason="It holds a key.")
+    follow()
+
+    assert files("private") == []
+    assert "packages/modules/pantry/vpc/aws/9.0.0.zip" not in files("public")
+    assert numbers(tree, "public", "v1/modules/pantry/vpc/aws") == []

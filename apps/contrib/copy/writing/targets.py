@@ -1,0 +1,204 @@
+"""Where a copy is written: a folder of this host, or a bucket.
+
+Both take files in batches, and a batch is durable when `put` returns. A file appears whole: by a rename, or by one
+request. Callers write one batch after the other, so that what names a file comes after it.
+"""
+
+import errno
+import fcntl
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from apps.blobs import store
+from apps.blobs.store import StorageUnavailable
+from apps.contrib.copy.tree.documents import Content, Stored
+
+File = tuple[str, Content]
+# Where unfinished files are, and the lock of the one writer.
+WRITING = ".writing"
+# From so many files on one sync of the whole disk is faster than one for each.
+MANY = 64
+# The web server runs as another user. It reads private files as a member of the folder's group.
+FILE_MODE, FOLDER_MODE, PRIVATE_MODE = 0o444, 0o755, 0o750
+
+
+class Busy(StorageUnavailable):
+    """Another process writes into this copy."""
+
+    def __init__(self) -> None:
+        super().__init__("Another process is writing this copy.", hint="Wait until it has ended, and try again.")
+
+
+class Target(Protocol):
+    """Every method raises StorageUnavailable where the copy's storage is away, refuses, or is full."""
+
+    def held(self) -> Any:
+        """A context in which no other writer of this host writes. Raises Busy."""
+
+    def put(self, files: Sequence[File]) -> None: ...
+
+    def remove(self, paths: Sequence[str]) -> None:
+        """Remove files, which need not be there."""
+
+    def stored(self, path: str) -> Stored | None:
+        """Read the file, and return what it has."""
+
+    def paths(self) -> Iterator[str]:
+        """Yield the path of every file below `public/` and `private/`."""
+
+
+def at(url: str) -> Target:
+    if urlsplit(url).scheme == "file":
+        return Folder(Path(unquote(urlsplit(url).path)))
+    from apps.contrib.copy.writing.bucket import Bucket  # boto3 costs 0.3 s and 20 MB
+
+    return Bucket(url)
+
+
+class Folder:
+    """Bytes are hard links to the store's where both are on one disk."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._made: set[Path] = set()
+        self._number = 0
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        with _errors():
+            (self.root / WRITING).mkdir(parents=True, exist_ok=True)
+            (self.root / "private").mkdir(mode=PRIVATE_MODE, exist_ok=True)
+            lock = (self.root / WRITING / "lock").open("w")
+        with lock:
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Busy from None
+            self._made.clear()
+            with _errors():
+                for left in (self.root / WRITING).glob("*.part"):
+                    left.unlink()
+            yield
+
+    def put(self, files: Sequence[File]) -> None:
+        with _errors():
+            written = [(self._written(content), self.root / path) for path, content in files]
+            self._settle([temporary for temporary, _ in written])
+            for temporary, target in written:
+                self._make(target.parent)
+                temporary.replace(target)
+            self._settle({target.parent for _, target in written})
+
+    def remove(self, paths: Sequence[str]) -> None:
+        with _errors():
+            for path in paths:
+                (self.root / path).unlink(missing_ok=True)
+            for folder in {(self.root / path).parent for path in paths}:
+                self._prune(folder)
+
+    def stored(self, path: str) -> Stored | None:
+        with _errors():
+            try:
+                file = (self.root / path).open("rb")
+            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+                return None
+            with file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                return Stored(digest, file.tell())
+
+    def paths(self) -> Iterator[str]:
+        with _errors():
+            for side in ("public", "private"):
+                for folder, folders, names in os.walk(self.root / side):
+                    folders.sort()
+                    below = Path(folder).relative_to(self.root)
+                    yield from (f"{below}/{name}" for name in sorted(names))
+
+    def _written(self, content: Content) -> Path:
+        self._number += 1
+        temporary = self.root / WRITING / f"{os.getpid()}-{self._number}.part"
+        if isinstance(content, bytes):
+            temporary.write_bytes(content)
+        elif self._linked(content, temporary):
+            return temporary
+        else:
+            with temporary.open("wb") as file:
+                for step in store.read(content.digest):
+                    file.write(step)
+        temporary.chmod(FILE_MODE)
+        return temporary
+
+    def _linked(self, content: Stored, temporary: Path) -> bool:
+        """Link the blob; False where it is not on this disk, or has as many names as a file can have."""
+        source = store.path_of(content.digest)
+        if source is None:
+            return False
+        try:
+            if source.stat().st_size != content.size:
+                raise store.Damaged(f"sha256:{content.digest} has another size in storage.")
+            os.link(source, temporary)
+        except FileNotFoundError:
+            raise store.Missing(f"sha256:{content.digest} is not in storage.") from None
+        except OSError as error:
+            if error.errno in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
+                return False
+            raise
+        temporary.chmod(FILE_MODE)
+        return True
+
+    def _make(self, folder: Path) -> None:
+        if folder not in self._made:
+            missing = []
+            while not folder.is_dir():
+                missing.append(folder)
+                folder = folder.parent
+            for one in reversed(missing):
+                one.mkdir()
+                one.chmod(FOLDER_MODE)
+            self._settle({one.parent for one in missing})
+            self._made.update(missing)
+
+    def _prune(self, folder: Path) -> None:
+        """Remove folders in which nothing is left."""
+        while folder not in (self.root, self.root / "public", self.root / "private"):
+            self._made.discard(folder)
+            try:
+                folder.rmdir()
+            except OSError:
+                return
+            folder = folder.parent
+
+    def _settle(self, paths: Iterable[Path]) -> None:
+        """Have files and folders survive a power cut."""
+        found = list(paths)
+        if len(found) >= MANY:
+            os.sync()
+            return
+        for path in found:
+            descriptor = os.open(path, os.O_RDONLY)
+            try:
+                os.fsync(descriptor)
+            finally:
+                os.close(descriptor)
+
+
+@contextmanager
+def _errors() -> Iterator[None]:
+    """Turn an OSError into StorageUnavailable, which the job waits out."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise StorageUnavailable(
+                "The disk of the static copy is full.", hint="Free some space; the copy then continues by itself."
+            ) from error
+        name = errno.errorcode.get(error.errno or 0, "unknown")
+        raise StorageUnavailable(
+            f"The folder of the static copy cannot be written ({name}).",
+            hint="Check that it is mounted, and that Larder's user owns it.",
+        ) from error
