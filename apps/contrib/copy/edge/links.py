@@ -1,8 +1,8 @@
 """Links to packages of the static copy that carry their own permission, which nginx checks without Larder.
 
 A link is `/p/<hash>/<expiry>` before the plain path of a package. The hash is what nginx compares in its
-`secure_link_md5` (https://nginx.org/en/docs/http/ngx_http_secure_link_module.html): MD5 over expiry, scope and secret, in
-base 64 for URLs. MD5 is enough here: without the secret, which is the last part of the text, a hash can be neither
+`secure_link_md5` (https://nginx.org/en/docs/http/ngx_http_secure_link_module.html): MD5 over expiry, scope and secret,
+in base 64 for URLs. MD5 is enough here: without the secret, which is the last part of the text, a hash can be neither
 computed nor extended to another text with that end.
 
 The scope is a part of the package's own path, so a link opens the packages of one namespace and no others.

@@ -1,8 +1,9 @@
 from django.urls import path
 
-from apps.contrib.copy.edge import authorising
+from apps.contrib.copy.edge import authorising, leading
 
 app_name = "copy"
 urlpatterns = [
     path("static-copy/authorise", authorising.Authorise.as_view(), name="authorise"),
+    path("static-copy/tree/<path:path>", leading.Tree.as_view(), name="tree"),
 ]

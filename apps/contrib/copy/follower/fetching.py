@@ -1,7 +1,7 @@
 """Keeps the tree of a follower like the leader's: what the signed manifest names, and nothing else.
 
-A pass brings one address after the other up to date. What the leader withdrew goes first, for all of them. Documents come
-after the bytes that they lead to; while bytes are missing, lists leave out their versions. So no transfer delays a
+A pass brings one address after the other up to date. What the leader withdrew goes first, for all of them. Documents
+come after the bytes that they lead to; while bytes are missing, lists leave out their versions. So no transfer delays a
 withdrawal, and no client sees a version without its bytes. What a pass could not end the next one does, and a blob is
 continued where its transfer broke.
 """
@@ -79,7 +79,7 @@ def follow() -> None:
             state = trusting.read_state() | {"error": ""}
         except (LeaderAway, Refused, OSError) as problem:
             if state.get("error") != str(problem):
-                log.error("follower_failed", error=str(problem))
+                log.warning("follower_failed", error=str(problem))
             state = trusting.read_state() | {"error": str(problem)}
         _keep(state | {"looked_at": timezone.now().isoformat()})
 

@@ -32,7 +32,7 @@ class LeaderAway(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """The leader's answer about a permission, and for how many seconds it counts: always, and while the leader is away."""
+    """The leader's answer about a permission, and for how many seconds it counts: always, and while it is away."""
 
     status: int
     fresh: float
@@ -64,7 +64,7 @@ def read(place: str, *, most: int = MAX_MANIFEST) -> bytes:
 
 
 def public_key(key_id: str) -> Ed25519PublicKey:
-    """Return the key by its id, which is the SHA-256 of its DER form, so that no other can be given. Raises LeaderAway."""
+    """Return the key by its id, which is the SHA-256 of its DER form: no other can be given. Raises LeaderAway."""
     url = f"{settings.FOLLOW.url}/api/v1/statement-keys/{quote(key_id, safe='')}/pem"
     try:
         with fetching.opened("GET", url, headers=_HEADERS, route=_route(), limits=FILES) as answer:

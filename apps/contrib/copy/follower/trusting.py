@@ -1,4 +1,4 @@
-"""The leader's signed manifest, and what a follower remembers of it so that nobody can lead it elsewhere or back."""
+"""The leader's signed manifest, and what a follower remembers of it: nothing leads it elsewhere, or back."""
 
 import json
 from collections.abc import Mapping
@@ -56,7 +56,7 @@ def read_state() -> dict[str, Any]:
 
 
 def verified(raw: bytes, state: Mapping[str, Any]) -> Manifest:
-    """Return the manifest if the pinned key signed it for this registry, and none that is newer was seen. Raises Refused.
+    """Return the manifest if the pinned key signed it for this registry, and no newer one was seen. Raises Refused.
 
     The key of the first manifest is pinned, unless LARDER_FOLLOW_KEY names others.
     """
@@ -64,6 +64,8 @@ def verified(raw: bytes, state: Mapping[str, Any]) -> Manifest:
         envelope = dsse.parse(raw)
     except dsse.Malformed as found:
         raise Refused(f"{layout.MANIFEST} has {found}, expected the manifest of a static copy.") from None
+    if envelope.payload_type != layout.PAYLOAD_TYPE:
+        raise Refused(f"{layout.MANIFEST} is of the type {envelope.payload_type}, expected {layout.PAYLOAD_TYPE}.")
     pinned = settings.FOLLOW.key_ids or [state[name] for name in ("key_id",) if state.get(name)]
     named = [one for one in envelope.signatures if is_sha256(one.key_id) and (not pinned or one.key_id in pinned)]
     if not named:
@@ -92,8 +94,8 @@ def _read(payload: bytes, key_id: str, state: Mapping[str, Any]) -> Manifest:
         raise Refused(f"The manifest is of {registry}, expected {settings.FOLLOW.url}: LARDER_FOLLOW must name it so.")
     if manifest.sequence < state.get("sequence", 0):
         raise Refused(
-            f"The manifest has the number {manifest.sequence}, and {state['sequence']} was seen: it is an older one. If "
-            "the leader was restored from a backup, remove the folder `followed` of the data folder."
+            f"The manifest has the number {manifest.sequence}, and {state['sequence']} was seen: it is an older one. "
+            "If the leader was restored from a backup, remove the folder `followed` of the data folder."
         )
     return manifest
 

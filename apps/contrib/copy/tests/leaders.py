@@ -77,7 +77,7 @@ class Leader:
             digests[shard] = hashlib.sha256(data).hexdigest()
         root = {"registry": registry or self.url, "sequence": self.sequence, "generation": self.sequence}
         payload = json.dumps(root | {"written_at": "2026-12-01T05:00:00Z", "shards": digests}).encode()
-        signer, kind = key or self.key, "application/vnd.larder.static-copy+json"
+        signer, kind = key or self.key, layout.PAYLOAD_TYPE
         signature = dsse.Signature(signer.id, signer.private.sign(dsse.pae(kind, payload)))
         served[layout.MANIFEST] = dsse.Envelope(kind, payload, (signature,)).as_bytes()
         self.served = served
