@@ -29,7 +29,7 @@ REFUSED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 
 
 class Authorise(WaitingView, ProtocolView):
-    """`?scope=<namespace>`, or `<host>/<namespace>` of the mirror: 200, 401 or 403, as `auth_request` of nginx wants."""
+    """`?scope=<namespace>`, or `<host>/<namespace>` of the mirror: 200, 401 or 403, as `auth_request` wants."""
 
     def get(self, request: Request) -> HttpResponse:
         scope, now = request.GET.get("scope", ""), timezone.now()

@@ -13,7 +13,6 @@ from django.conf import settings
 
 from apps.contrib.copy.tree import layout
 from apps.contrib.copy.tree.documents import Stored, as_bytes
-from apps.contrib.copy.tree.layout import PAYLOAD_TYPE as PAYLOAD_TYPE
 from apps.contrib.copy.tree.layout import Address
 from apps.releases.catalogue.reading import moment_text
 
