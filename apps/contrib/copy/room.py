@@ -1,4 +1,4 @@
-from apps.room import Room
+from apps.room import Part, Room
 
 
 class Copy(Room):
@@ -19,6 +19,17 @@ class Copy(Room):
     starts = ("follower.fetching.start",)
     queues = {"sign": ("sign-static-copy",)}
     signing_tables = ("models.SIGNED",)
+
+    parts = {
+        "leader": Part(
+            "Leader",
+            "Has what this follower serves.",
+            "It is unreachable, or was refused. The follower serves what it has.",
+        )
+    }
+    part_states = ("follower.monitoring.part_states",)
+    doctor_looks = {"leader": "follower.monitoring.look"}
+    metric_families = ("follower.monitoring.families",)
 
     def connect(self) -> None:
         from apps.audit import generation

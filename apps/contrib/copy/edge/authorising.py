@@ -77,3 +77,14 @@ class Authorise(WaitingView, ProtocolView):
     def ready_scopes(self) -> Collection[str] | None:
         scope = self.request.GET.get("scope", "")
         return None if "/" in scope else {canonical(scope)}
+
+
+class Link(ProtocolView):
+    """A link to a package that the web server does not answer: it has ended, or the copy has the package no more."""
+
+    authentication_classes = []
+
+    def get(self, request: Request, path: str) -> HttpResponse:  # noqa: ARG002
+        if not links.opened_by(request.path, now=timezone.now(), secret=settings.COPY_EDGE.secret):
+            raise links.LinkRefused
+        raise NotFound("This package is no longer served.")

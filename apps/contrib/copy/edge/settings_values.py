@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from apps.lib.settings_values.outgoing import Outgoing
+from apps.lib.settings_values.outgoing import certificates_in
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,12 +16,13 @@ class Edge:
 
 
 @dataclass(frozen=True, slots=True)
-class Follow(Outgoing):
+class Follow:
     """The leader of a follower; `url` is empty for a Larder that is none."""
 
     url: str = ""
     token: str = ""
     key_ids: tuple[str, ...] = ()  # empty: that of the first manifest
+    ca_file: str = ""  # PEM certificates trusted besides the system's
 
 
 def read_edge(env: Any) -> Edge:
@@ -34,9 +35,12 @@ def read_edge(env: Any) -> Edge:
 
 
 def read_follow(env: Any) -> Follow:
+    ca_file = env.text("LARDER_FOLLOW_CA_FILE")
+    with env.stopping("LARDER_FOLLOW_CA_FILE"):
+        certificates_in(ca_file)
     return Follow(
         url=env.public_url("LARDER_FOLLOW", ""),
         token=next(iter(env.secrets_in("LARDER_FOLLOW_TOKEN_FILE")), ""),
         key_ids=tuple(env.words("LARDER_FOLLOW_KEY")),
-        ca_file=env.way_out("LARDER_FOLLOW")["ca_file"],
+        ca_file=ca_file,
     )

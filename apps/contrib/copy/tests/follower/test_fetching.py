@@ -3,11 +3,13 @@
 import json
 import os
 import time
+from datetime import UTC, datetime
+from math import inf
 
 import pytest
 
 from apps.contrib.copy.edge.settings_values import Follow
-from apps.contrib.copy.follower import fetching, trusting
+from apps.contrib.copy.follower import fetching, monitoring, trusting
 from apps.contrib.copy.follower import leader as asking
 from apps.contrib.copy.tests import leaders
 from apps.contrib.copy.tree import layout
@@ -231,9 +233,20 @@ def test_without_a_token_of_staff_nothing_is_given(leader, settings):
     assert "answered 401, expected 200. LARDER_FOLLOW_TOKEN_FILE" in followed()["error"]
 
 
-def test_the_leader_goes_away_and_the_tree_stays(leader):
+def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch):
+    assert (monitoring.behind(), monitoring.part_states()) == (inf, {"leader": False})
     followed()
+    assert [state for state, _, _ in monitoring.look()] == ["ok"]
     before = tree()
     leader.is_away = True
     assert "answered 503" in followed()["error"]
     assert tree() == before
+    [(state, found, _)] = monitoring.look()
+    assert (state, "answered 503" in found) == ("fail", True)
+    assert {family.name: family.samples[0].value > 0 for family in monitoring.families()} == {
+        "larder_follower_behind_seconds": True,
+        "larder_follower_failing": True,
+    }
+    assert monitoring.part_states() == {"leader": True}
+    monkeypatch.setattr(monitoring.timezone, "now", lambda: datetime.now(UTC) + monitoring.LATE)
+    assert monitoring.part_states() == {"leader": False}

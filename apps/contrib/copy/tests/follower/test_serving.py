@@ -139,3 +139,16 @@ def test_everything_else_is_at_the_leader_but_the_pages_of_the_follower_itself(a
         assert (answer.status_code, answer["Location"]) == (307, leader.url + path)
     assert ask("/status").body == b"its own page"
     assert ask("/v1/modules/acme/../../../../state.json").status_code == 404
+
+
+def test_a_leader_that_hangs_is_given_up_and_then_left_alone(ask, leader, monkeypatch):
+    monkeypatch.setattr(serving.leader, "ASK_SECONDS", 0.2)
+    leader.delay = 1.0
+    for _ in range(outside.MAX_FAILURES):
+        began = time.monotonic()
+        assert ask(f"{PRIVATE}/versions", **BOB).status_code == 503
+        assert time.monotonic() - began < 0.9
+    began = time.monotonic()
+    answer = ask(f"{PRIVATE}/versions", **BOB)
+    assert (answer.status_code, "has not answered lately" in answer.body.decode()) == (503, True)
+    assert time.monotonic() - began < 0.1
