@@ -18,7 +18,7 @@ AROUND = """
 {user} daemon off; worker_processes 2; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 256; }}
 http {{
-  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000; open_file_cache max=100;
+  access_log off; sendfile on; tcp_nopush on; keepalive_requests 1000000000;
   client_body_temp_path {folder}/body; proxy_temp_path {folder}/proxy; fastcgi_temp_path {folder}/fastcgi;
   uwsgi_temp_path {folder}/uwsgi; scgi_temp_path {folder}/scgi;
   map "" $larder_link_secret {{ default "{secret}"; }}

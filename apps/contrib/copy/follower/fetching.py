@@ -160,7 +160,9 @@ class _Pass:
         is_moved = bool(old.files) and old.is_public != new.is_public
         gone = [place for place in old.files if is_moved or place not in new.files]
         kept = {place: found for place, found in old.files.items() if place not in gone}
-        noted = {place: found if kept.get(place, found) == found else ("", 0) for place, found in new.files.items()}
+        noted = {place: found for place, found in new.files.items() if kept.get(place, found) == found}
+        # A list may lack versions from now on, so no pass takes it for the leader's.
+        unsure = {place: ("", 0) for place in new.files if place not in noted or layout.rank_of(place) == Rank.LIST}
         if is_moved:
             self._note(change, Listed(old.is_public, old.files))
         for place in sorted(gone, key=layout.rank_of, reverse=True):
@@ -171,7 +173,7 @@ class _Pass:
                     path.replace(self._incoming(change, digest))
             path.unlink(missing_ok=True)
         change.old = Listed(new.is_public, kept)
-        self._note(change, Listed(new.is_public, noted))
+        self._note(change, Listed(new.is_public, noted | unsure))
 
     def _complete(self, change: Change) -> None:
         new, old = change.new, change.old.files
@@ -199,7 +201,7 @@ class _Pass:
             is_list = layout.rank_of(place) == Rank.LIST
             if not is_list and version_at(place) in without:
                 continue
-            if change.old.files.get(place) == new.files[place] and self._path(place, new).exists():
+            if not is_list and change.old.files.get(place) == new.files[place] and self._path(place, new).exists():
                 continue
             self._look()
             path = layout.path_of(place, is_public=new.is_public)

@@ -5,7 +5,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -89,6 +89,10 @@ class Leader:
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     leader: Leader
+
+    def handle(self) -> None:
+        with suppress(ConnectionError):  # who asked did not wait
+            super().handle()
 
     def do_GET(self) -> None:
         leader, parts = self.leader, urlsplit(self.path)

@@ -24,6 +24,7 @@ from tests.needs import CLIENTS, needs
 
 pytestmark = pytest.mark.live
 SECRET = "a secret of nginx and Larder, 32 characters long"
+FLUSHED = 2  # seconds until a line of the log is written
 PRIVATE = "/v1/modules/shed/vpc/aws/1.0.0/download"
 
 
@@ -113,6 +114,7 @@ def assert_installs(workspace: Workspace) -> None:
 def test_clients_install_from_the_copy_alone(site: Site, workspace: Callable[[str], Workspace], program: str) -> None:
     before = site.nginx.log.read_text().count("\n") if site.nginx.log.exists() else 0
     assert_installs(workspace(program))
+    time.sleep(FLUSHED)
     lines = [json.loads(line) for line in site.nginx.log.read_text().splitlines()[before:]]
     read = {line["path"] for line in lines if line["status"] == "200"}
     assert {PRIVATE, PRIVATE.replace("shed", "yard"), "/packages/modules/shed/vpc/aws/1.0.0.zip"} <= read
@@ -140,6 +142,7 @@ def test_what_the_copy_may_not_give_larder_answers_itself(site: Site) -> None:
 def test_a_download_counts_once(site: Site) -> None:
     with site.client(site.token) as bob:
         bob.get(PRIVATE, headers={"User-Agent": "OpenTofu/1.12.6"}).raise_for_status()
+    time.sleep(FLUSHED)
     said = site.larder.manage("count_downloads", str(site.nginx.log))
     assert "0 downloads" not in said
     assert f"{site.nginx.log}: 0 downloads, 0 other requests." in site.larder.manage(
@@ -172,6 +175,7 @@ def test_a_revoked_token_ends_and_does_not_return_with_an_outage(
     assert site.status(PRIVATE, revoked) != 200
     assert_installs(workspace("terraform"))
 
+    time.sleep(FLUSHED)
     written = b"".join(file.read_bytes() for file in site.nginx.folder.rglob("*") if file.is_file())
     assert site.nginx.log.stat().st_size
     for secret in (kept, revoked, "never seen", "/p/"):
