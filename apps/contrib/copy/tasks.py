@@ -1,11 +1,15 @@
 from celery import shared_task
+from django.db.models import Q
 
 from apps.contrib.copy import signing
+from apps.contrib.copy.models import Root
 from apps.contrib.copy.writing import following, writer
 from apps.jobs.claims import task
+from apps.jobs.targets import Source
 
 follow = task(following.JOB, following.run)
 sign = task(writer.SIGN, signing.run)
+TARGETS = {writer.SIGN: Source(Root.objects.select_related("copy").all, lambda _: Q(pk__in=[]))}
 
 
 @shared_task(name="copy.tick", ignore_result=True)

@@ -12,8 +12,9 @@ from apps.contrib.copy.writing.writer import Writer
 
 
 @pytest.fixture
-def tree(settings, tmp_path: Path) -> Path:
-    """Where the copy is that follows."""
+def tree(settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Where the copy is that follows. No job is rung for: a task of another kind would take it up first."""
+    monkeypatch.setattr(following, "ring", lambda: None)
     settings.STATIC_COPY = StaticCopy(f"file://{tmp_path}/copy")
     settings.HOSTNAMES = frozenset({"registry.test"})
     return tmp_path / "copy"

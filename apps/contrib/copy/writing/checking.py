@@ -4,7 +4,7 @@ In steps, between which the writer of changes comes round. Nothing is believed: 
 a bucket gives.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
 from django.utils import timezone
@@ -28,7 +28,7 @@ def differences(url: str, *, repair: bool) -> Iterator[Difference]:
     `repair`: write the whole address again, and remove what should not be there.
     """
     with writer.opened(url) as own:
-        left = _once(following.everything(own.copy))
+        left = following.everything(own.copy)
     while some := list(islice(left, AT_ONCE)):
         with writer.opened(url) as own:
             now = timezone.now()
@@ -83,8 +83,3 @@ class _Rows:
 
 
 _rows = _Rows()
-
-
-def _once(found: Iterable[Address]) -> Iterator[Address]:
-    """Each address once: what should be there is mostly there."""
-    return iter(dict.fromkeys(found))

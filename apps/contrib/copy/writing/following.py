@@ -241,15 +241,18 @@ def everything(copy: Copy) -> Iterator[Address]:
 
 
 def _swept(copy: Copy, scope: str) -> Iterator[Address]:
-    namespace = scope.partition(" ")[2]
-    yield from documents.addresses(namespace)
+    """Yield each address once."""
+    namespace, seen = scope.partition(" ")[2], set()
+    for address in documents.addresses(namespace):
+        seen.add(str(address))
+        yield address
     written = copy.addresses.order_by("address")
     last = ""
     while found := list(
         (written.filter(namespace=namespace) if namespace else written).filter(address__gt=last)[:1000]
     ):
         last = found[-1].address
-        yield from (Address.parse(row.address) for row in found)
+        yield from (Address.parse(row.address) for row in found if row.address not in seen)
 
 
 def _direct_rows() -> QuerySet[Due]:

@@ -23,7 +23,7 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
-            "--to", metavar="URL", help="file:///folder or s3://bucket; LARDER_STATIC_COPY_URL if unset"
+            "--to", metavar="URL", help="file:///folder or s3://bucket; default: LARDER_STATIC_COPY_URL"
         )
         only = parser.add_mutually_exclusive_group()
         only.add_argument("--check", action="store_true", help="compare every file, and write nothing")
