@@ -21,7 +21,7 @@ UNCONFIRMED = "dora-older"
 
 
 def kind_of(name):
-    return "token" if name.startswith(("api:", "assistants:", "oci:", "protocol:", "static-copy:")) else "session"
+    return "token" if name.startswith(("api:", "assistants:", "oci:", "packages:", "protocol:", "static-copy:")) else "session"
 
 
 def columns_of(name):

@@ -2,7 +2,6 @@
 
 ON_CALL = {
     *("larder_static_copy_behind_seconds", "larder_static_copy_failing", "larder_static_copy_unsigned_seconds"),
-    *("larder_follower_behind_seconds", "larder_follower_failing"),
 }
 PARTS = ("static-copy", "leader")
 SMALL = {
