@@ -63,14 +63,18 @@ def test_what_differs_is_named_and_repaired(published, tree, signed):
     assert not (tree / "public/extra").exists()
 
 
-def test_a_list_of_the_manifest_that_was_changed_is_found(published, tree, signed):
+def test_every_part_of_the_manifest_is_compared_and_repaired(published, tree, signed):
     published()
     run(tree)
-    (damaged,) = [path for path in (tree / "manifest").rglob("*.json") if b"modules/acme/vpc" in path.read_bytes()][:1]
-    damage(tree, str(damaged.relative_to(tree)))
+    parts = [path for path in (tree / "manifest").rglob("*.json") if b"modules/acme/vpc" in path.read_bytes()]
+    for path in [*parts, tree / "manifest.dsse"]:
+        damage(tree, str(path.relative_to(tree)))
 
-    with pytest.raises(CommandError, match="1 files differ"):
+    with pytest.raises(CommandError, match="3 files differ"):
         run(tree, "--check")
+    run(tree, "--rebuild")
+
+    assert run(tree, "--check") == "Every file is as it should be.\n"
 
 
 def test_the_root_is_signed_and_leads_to_every_file(published, tree, signed, settings):

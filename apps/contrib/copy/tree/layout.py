@@ -151,10 +151,10 @@ def addresses_at(place: str) -> list[Address]:
     """The addresses that can have a file at this place: our own providers are in the mirror as well."""
     if place == DISCOVERY:
         return [Address(Kind.DISCOVERY)]
-    top, kind, *names = place.split("/")
-    if top not in ("v1", "packages") or kind not in {Kind.MODULE, Kind.PROVIDER, Kind.MIRROR}:
-        return []
-    if kind == Kind.PROVIDER:
-        return [Address(Kind.PROVIDER, "/".join(names[:2]))]
-    found = [Address(Kind(kind), "/".join(names[:3]))]
-    return [*found, Address(Kind.PROVIDER, "/".join(names[1:3]))] if kind == Kind.MIRROR else found
+    top, *names = place.split("/")
+    found = []
+    if top in ("v1", "packages") and names[:1] in ([Kind.MODULE], [Kind.MIRROR]):
+        found.append((Kind(names[0]), names[1:4]))
+    if top in ("v1", "packages") and names[:1] in ([Kind.PROVIDER], [Kind.MIRROR]):
+        found.append((Kind.PROVIDER, names[1:3] if names[0] == Kind.PROVIDER else names[2:4]))
+    return [Address(kind, "/".join(parts)) for kind, parts in found]

@@ -9,8 +9,8 @@ from itertools import islice
 
 from django.utils import timezone
 
-from apps.contrib.copy.models import Copy
-from apps.contrib.copy.tree import documents, layout
+from apps.contrib.copy.models import Copy, Root
+from apps.contrib.copy.tree import documents, layout, manifest
 from apps.contrib.copy.tree.documents import Rendered, stored_as
 from apps.contrib.copy.tree.layout import Address
 from apps.contrib.copy.writing import following, writer
@@ -39,6 +39,26 @@ def differences(url: str, *, repair: bool) -> Iterator[Difference]:
         yield from ((path, "a file", "none") for path in surplus)
         if repair:
             own.target.remove(surplus)
+        yield from _of_manifest(own, repair=repair)
+
+
+def _of_manifest(own: Writer, *, repair: bool) -> Iterator[Difference]:
+    """Compare the shards, and the signed root where it was written."""
+    root = Root.objects.filter(copy=own.copy).first()
+    wanted = (
+        {layout.shard_path(shard): one for shard, one in manifest.shards_of(bytes(root.payload)).items()}
+        if root
+        else {}
+    )
+    if root and root.put_at:
+        wanted[layout.MANIFEST] = stored_as(bytes(root.envelope)).digest
+    for path, digest in wanted.items():
+        stored = own.target.stored(path)
+        if stored is None or stored.digest != digest:
+            yield path, stored.digest if stored else "nothing", digest
+            if repair:
+                own.copy.addresses.filter(shard=path[-7:-5]).update(is_sealed=False)
+                Root.objects.filter(copy=own.copy).update(put_at=None)
 
 
 def _of_address(own: Writer, rendered: Rendered, *, repair: bool) -> Iterator[Difference]:

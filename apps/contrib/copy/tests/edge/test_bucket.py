@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import boto3
 import httpx
 import pytest
 
 from apps.lib.settings_values.storage_urls import S3Address
-from tests import s3
+from tests import documents, s3
 from tests.e2e.providers import Depot, depot
 from tests.e2e.workspace import Workspace
 from tests.live import CHECKOUT, Live
@@ -22,6 +23,8 @@ from tests.postgres import free_port
 
 __all__ = ["depot"]
 pytestmark = pytest.mark.live
+PAGE = "docs/static-copy-edge.md"
+CREDENTIALS = {name.lower(): value for name, value in s3.KEYS.items()}
 CDN = """
 {user} daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 64; }}
@@ -61,6 +64,7 @@ def cdn(live: Live, depot: Depot, tmp_path_factory: pytest.TempPathFactory) -> I
             check=True,
         )
         address = S3Address.parse(url)
+        allow_reading(address)
         configuration = folder / "nginx.conf"
         configuration.write_text(
             CDN.format(
@@ -83,6 +87,15 @@ def cdn(live: Live, depot: Depot, tmp_path_factory: pytest.TempPathFactory) -> I
         finally:
             process.terminate()
             process.wait(timeout=10)
+
+
+def allow_reading(address: S3Address) -> None:
+    """Let anyone read what is public, as the page says."""
+    [policy] = [json.loads(fence.text) for fence in documents.fences(PAGE) if fence.language == "json"]
+    [statement] = policy["Statement"]
+    statement["Resource"] = f"arn:aws:s3:::{address.bucket}/{address.prefix}/public/*"
+    client = boto3.client("s3", endpoint_url=address.endpoint, region_name=address.region, **CREDENTIALS)
+    client.put_bucket_policy(Bucket=address.bucket, Policy=json.dumps(policy))
 
 
 def answers(url: str) -> bool:
@@ -118,6 +131,7 @@ def test_a_bucket_serves_all_but_the_modules_of_terraform_without_a_rule(
 def test_a_bucket_has_nothing_private_where_anyone_may_read(live: Live, cdn: Cdn) -> None:
     with httpx.Client(base_url=f"https://{cdn.plain}", verify=live.tls) as charlie:
         assert charlie.get("/v1/providers/yard/dns/versions").status_code == 200
-        assert charlie.get("/v1/providers/shed/dns/versions").status_code == 404
+        assert charlie.get("/v1/providers/shed/dns/versions").status_code in (403, 404)
         discovery = charlie.get("/.well-known/terraform.json")
+        assert charlie.get("/../private/v1/providers/shed/dns/versions").status_code in (400, 403, 404)
     assert discovery.headers["Content-Type"] == "application/json"
