@@ -44,7 +44,7 @@ class Version(NamedTuple):
 
 @dataclass(slots=True)
 class Counted:
-    """What became of the lines of a log. `others`: what is no download. `unreadable`: of another format."""
+    """The lines of a log by what became of them. `others`: not downloads. `unreadable`: in another format."""
 
     downloads: int = 0
     others: int = 0

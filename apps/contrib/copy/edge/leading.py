@@ -43,7 +43,7 @@ class Tree(ProtocolView):
             try:
                 yield from copy.read(path, part.start, part.stop)
             except Missing:
-                raise NotFound("The static copy has no such file any more.") from None
+                raise NotFound("The static copy no longer has this file.") from None
 
         headers = {"Content-Type": "application/octet-stream", "Cache-Control": "no-store"}
         # No two answers have the same, because nothing tells versions of a file apart: followers compare digests.

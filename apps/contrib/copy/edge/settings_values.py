@@ -8,7 +8,7 @@ from apps.lib.settings_values.outgoing import certificates_in
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """How long an answer about a permission counts where it is remembered, and the secret of links to packages."""
+    """The bounds of an answer about a permission where it is remembered, and the secret of links to packages."""
 
     fresh_seconds: int
     stale_hours: int  # while Larder is away

@@ -149,7 +149,7 @@ class _Pass:
                 address = Address.parse(json.loads(old)["address"])
                 found.append(Change(address, b"", _listed(old), NOTHING))
         except (ValueError, KeyError, TypeError, AttributeError) as problem:
-            raise Refused(f"{path}, or a list that it names, is none of a static copy: {problem!r}.") from None
+            raise Refused(f"{path}, or a list that it names, does not belong to a static copy: {problem!r}.") from None
         return found
 
     # --- How it becomes so
@@ -243,7 +243,7 @@ class _Pass:
         return self.root / layout.path_of(place, is_public=listed.is_public)
 
     def _incoming(self, change: Change, digest: str) -> Path:
-        """Where a blob is until it has its place. Another address with the same bytes is fetched at the same time."""
+        """The file of a blob until it has its place. Another address may fetch the same bytes at the same time."""
         return self.root / "incoming" / f"{change.address.digest[:16]}-{digest}"
 
     def _note(self, change: Change, listed: Listed) -> None:

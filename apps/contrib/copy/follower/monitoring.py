@@ -1,4 +1,4 @@
-"""How far a follower is behind, for /metrics, the check-up and the status page. The leader itself is not asked."""
+"""The lag of a follower, for /metrics, the check-up and the status page. The leader itself is not asked."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
@@ -27,7 +27,7 @@ def families() -> Iterator[Metric]:
         words = "Seconds since the follower last had all that its leader has; +Inf: never."
         yield GaugeMetricFamily("larder_follower_behind_seconds", words, behind())
         failing = float(bool(state.get("error")))
-        yield GaugeMetricFamily("larder_follower_failing", "1 while the leader is away, or refused.", failing)
+        yield GaugeMetricFamily("larder_follower_failing", "1 while the leader is unavailable or refused.", failing)
 
 
 def part_states() -> dict[str, bool]:

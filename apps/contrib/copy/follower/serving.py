@@ -1,6 +1,6 @@
 """Reads of a follower: from its own tree, before a database, a session or a token is looked at.
 
-What anonymous people may read needs nobody else. For the rest the leader says who may read a namespace; its answer is
+The tree alone answers for what anonymous people may read. For the rest the leader says who may read a namespace; its answer is
 remembered under a digest of the token, within the bounds that it gives. Links to packages are the follower's own.
 """
 

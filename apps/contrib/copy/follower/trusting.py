@@ -19,7 +19,7 @@ _key = lru_cache(maxsize=8)(leader.public_key)
 
 
 class Refused(Exception):
-    """What the leader sent is not what this follower may take. The text is for operators."""
+    """This follower may not take what the leader sent. The text is for operators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,7 @@ def _read(payload: bytes, key_id: str, state: Mapping[str, Any]) -> Manifest:
     except (ValueError, KeyError, TypeError, AttributeError):
         is_sound = False
     if not is_sound:
-        raise Refused(f"{layout.MANIFEST} has a payload that is no manifest of a static copy.")
+        raise Refused(f"{layout.MANIFEST} has a payload that is not the manifest of a static copy.")
     if registry != settings.FOLLOW.url:
         raise Refused(f"The manifest is of {registry}, expected {settings.FOLLOW.url}: LARDER_FOLLOW must name it so.")
     if manifest.sequence < state.get("sequence", 0):

@@ -60,7 +60,7 @@ class Leader:
             del self.addresses[str(place)]
 
     def publish(self, *, registry: str = "", sequence: int | None = None, key: Key | None = None) -> None:
-        """Write the tree anew, as the writer does: the manifest last."""
+        """Write the whole tree, as the writer does: the manifest last."""
         self.sequence = self.sequence + 1 if sequence is None else sequence
         served, shards = {}, {}
         for text, (is_public, files) in self.addresses.items():

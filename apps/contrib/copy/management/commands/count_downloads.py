@@ -22,7 +22,7 @@ class Command(BaseCommand):
                 raise CommandError(f"{error} {error.hint}") from None
             self.stdout.write(f"{path}: {counted.downloads} downloads, {counted.others} other requests.")
             if counted.unknown:
-                self.stdout.write(f"{counted.unknown} downloads are of versions that are not here any more.")
+                self.stdout.write(f"{counted.unknown} downloads are of versions that no longer exist.")
             if counted.unreadable:
                 self.stdout.write(
                     f"{counted.unreadable} lines were skipped: found another format, expected larder_copy of "

@@ -1,4 +1,4 @@
-"""Who may read a namespace, told to a web server that remembers the answer."""
+"""Larder tells a web server, which remembers the answer, who may read a namespace."""
 
 from datetime import UTC, datetime, timedelta
 

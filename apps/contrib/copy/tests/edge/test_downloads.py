@@ -101,7 +101,7 @@ def test_lines_of_another_format_and_versions_that_are_gone_are_told_apart(log, 
 
     said = capsys.readouterr().out
     assert f"{log}: 2 downloads, 0 other requests." in said
-    assert "2 downloads are of versions that are not here any more." in said
+    assert "2 downloads are of versions that no longer exist." in said
     assert "8 lines were skipped: found another format, expected larder_copy of deploy/nginx/static-copy.conf." in said
 
 

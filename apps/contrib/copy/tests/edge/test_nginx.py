@@ -13,6 +13,7 @@ import httpx
 import pytest
 
 from registry_site.startup import certificates
+from tests import documents
 from tests.builders import static_nginx
 from tests.builders.archives import module_zip
 from tests.builders.keys import signing_key
@@ -24,6 +25,7 @@ from tests.needs import CLIENTS, needs
 
 pytestmark = pytest.mark.live
 SECRET = "a secret of nginx and Larder, 32 characters long"
+PAGE = "docs/static-copy-edge.md"
 FLUSHED = 2  # seconds until a line of the log is written
 PRIVATE = "/v1/modules/shed/vpc/aws/1.0.0/download"
 
@@ -143,11 +145,11 @@ def test_a_download_counts_once(site: Site) -> None:
     with site.client(site.token) as bob:
         bob.get(PRIVATE, headers={"User-Agent": "OpenTofu/1.12.6"}).raise_for_status()
     time.sleep(FLUSHED)
-    said = site.larder.manage("count_downloads", str(site.nginx.log))
-    assert "0 downloads" not in said
-    assert f"{site.nginx.log}: 0 downloads, 0 other requests." in site.larder.manage(
-        "count_downloads", str(site.nginx.log)
-    )
+    [typed] = documents.run_by("apps/contrib/copy/tests/edge/test_nginx.py::test_a_download_counts_once", PAGE)
+    words = typed.text.replace("/var/log/nginx/larder-copy.log", str(site.nginx.log)).split()
+    assert words[:2] == [".venv/bin/python", "manage.py"]
+    assert " 0 downloads" not in site.larder.manage(*words[2:])
+    assert f"{site.nginx.log}: 0 downloads, 0 other requests." in site.larder.manage(*words[2:])
     counted = "SELECT count(*) FROM releases_downloadcount WHERE client = 'OpenTofu 1.12.6'"
     assert site.larder.query(counted) == 1
 
@@ -171,7 +173,7 @@ def test_a_revoked_token_ends_and_does_not_return_with_an_outage(
     with site.client("never seen") as charlie:
         answer = charlie.get(PRIVATE)
     assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
-    assert "Larder is away" in answer.text
+    assert "Larder is unavailable" in answer.text
     assert site.status(PRIVATE, revoked) != 200
     assert_installs(workspace("terraform"))
 

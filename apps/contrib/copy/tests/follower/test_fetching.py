@@ -20,7 +20,7 @@ PRIVATE = "private/packages/modules/acme/vpc/aws/1.0.0.zip"
 
 
 def tree():
-    """What readers can get, by path."""
+    """The files that readers can get, by path."""
     root = trusting.root()
     sides = [root / side for side in ("public", "private")]
     return {
@@ -195,7 +195,7 @@ def a_path_that_leaves_the_folder(leader):
     is_public, files = leader.addresses["modules/demo/vpc/aws"]
     leader.addresses["modules/demo/vpc/aws"] = (is_public, files | {"packages/../../../evil": b""})
     leader.publish()
-    return "is none of a static copy"
+    return "does not belong to a static copy"
 
 
 def other_bytes(leader):

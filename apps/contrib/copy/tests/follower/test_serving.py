@@ -1,4 +1,4 @@
-"""What a follower answers: public files by itself, private ones by the leader's word, the rest not at all."""
+"""A follower answers with public files alone, with private ones after it asked the leader, and with nothing else."""
 
 import hashlib
 import json
