@@ -1,7 +1,7 @@
 """Reads of a follower: from its own tree, before a database, a session or a token is looked at.
 
-The tree alone answers for what anonymous people may read. For the rest the leader says who may read a namespace; its answer is
-remembered under a digest of the token, within the bounds that it gives. Links to packages are the follower's own.
+The tree alone answers for what anonymous people may read. For the rest the leader says who may read a namespace; its
+answer is remembered under a digest of the token, within the bounds that it gives. Links to packages are the follower's.
 """
 
 import hashlib
