@@ -90,7 +90,7 @@ class _Pass:
         self.raw, self.looked_at = b"", time.monotonic()
         self.problems: list[Exception] = []
         self.missing = 0  # what is newer than the manifest
-        self.lock = threading.Lock()
+        self.is_changed, self.lock = False, threading.Lock()
 
     def run(self) -> dict[str, Any]:
         """Return the news of the state. Raises Changed, LeaderAway, Refused or OSError."""
@@ -233,10 +233,11 @@ class _Pass:
     def _look(self) -> None:
         """Raise Changed if there is another manifest, which may withdraw something."""
         with self.lock:
-            if time.monotonic() - self.looked_at < LOOK_SECONDS:
+            if not self.is_changed and time.monotonic() - self.looked_at < LOOK_SECONDS:
                 return
             self.looked_at = time.monotonic()
-        if leader.read(layout.MANIFEST) != self.raw:
+        self.is_changed = self.is_changed or leader.read(layout.MANIFEST) != self.raw
+        if self.is_changed:
             raise Changed
 
     def _path(self, place: str, listed: Listed) -> Path:
