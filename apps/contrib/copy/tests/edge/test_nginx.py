@@ -8,10 +8,16 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+from django.test import RequestFactory
 
+from apps.contrib.copy.edge.settings_values import Follow
+from apps.contrib.copy.follower import fetching, serving, trusting
 from registry_site.startup import certificates
 from tests import documents
 from tests.builders import static_nginx
@@ -152,6 +158,28 @@ def test_a_download_counts_once(site: Site) -> None:
     assert f"{site.nginx.log}: 0 downloads, 0 other requests." in site.larder.manage(*words[2:])
     counted = "SELECT count(*) FROM releases_downloadcount WHERE client = 'OpenTofu 1.12.6'"
     assert site.larder.query(counted) == 1
+
+
+def test_a_follower_takes_the_signed_tree_and_asks_who_may_read(site: Site, settings: Any, tmp_path: Path) -> None:
+    settings.DATA_DIR = tmp_path
+    settings.FOLLOW = Follow(url=site.larder.url, token=site.larder.token())
+    deadline = time.monotonic() + 60
+    while not trusting.read_state().get("complete_at"):  # a signing worker has to sign the manifest
+        fetching.follow()
+        assert time.monotonic() < deadline, trusting.read_state()
+        time.sleep(0.2)
+    follower = serving.Follower(lambda _: HttpResponse(status=500))
+
+    def ask(path: str, token: str = "") -> HttpResponseBase:
+        headers = {"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}
+        return follower(RequestFactory().get(path, **headers))
+
+    assert ask(PRIVATE.replace("shed", "yard")).status_code == 200
+    assert [ask(PRIVATE).status_code, ask(PRIVATE, "no token").status_code] == [401, 401]
+    with site.client() as anonymous:
+        location = ask(PRIVATE, site.token)["X-Terraform-Get"]
+        assert ask(location.partition("?")[0]).status_code == 200
+        assert anonymous.get(location).status_code != 200  # a link of the follower opens nothing elsewhere
 
 
 def test_a_revoked_token_ends_and_does_not_return_with_an_outage(
