@@ -12,6 +12,7 @@ class Copy(models.Model):
 
     url = models.CharField(max_length=500, unique=True)
     made_as = models.CharField(max_length=64, blank=True, help_text="Of what made its documents: version and settings.")
+    followed_at = models.DateTimeField(null=True, blank=True, help_text="When changes were last looked for.")
     fence = models.BigIntegerField(default=0, help_text="Grows with each writer: one with an older number stops.")
     lease_until = models.DateTimeField(null=True, blank=True)
     whole_at = models.DateTimeField(null=True, blank=True, help_text="When everything was written for the first time.")
@@ -46,7 +47,7 @@ class Written(models.Model):
 
     copy = models.ForeignKey(Copy, models.CASCADE, related_name="addresses")
     address = models.CharField(max_length=300, help_text="modules/acme/vpc/aws")
-    namespace = models.CharField(max_length=64, blank=True, help_text="Its canonical name, of our own content.")
+    namespace = models.CharField(max_length=64, blank=True, help_text="Its canonical name; empty for other registries.")
     shard = models.CharField(max_length=2)
     is_public = models.BooleanField(default=False)
     files = models.BinaryField(default=bytes, help_text="Place: SHA-256 and size of each, packed.")
@@ -62,6 +63,7 @@ class Written(models.Model):
             models.Index(fields=["copy", "namespace"], name="copy_written_by_namespace"),
             models.Index(fields=["copy", "due_at"], name="copy_written_due", condition=Q(due_at__isnull=False)),
             models.Index(fields=["copy"], name="copy_written_unsealed", condition=Q(is_sealed=False)),
+            models.Index(fields=["copy"], name="copy_written_unsettled", condition=~Q(was=b"")),
         ]
 
     def __str__(self) -> str:
@@ -96,4 +98,4 @@ class CountedLog(models.Model):
 
 
 # What the role of signing workers may do with which table (`room.signing_tables`).
-SIGNED = {Root: {"SELECT": (), "UPDATE": ("envelope",)}}
+SIGNED = {Root: {"SELECT": (), "UPDATE": ("envelope",)}, Due: {"INSERT": (), "SELECT": ("id",)}}

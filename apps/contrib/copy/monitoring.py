@@ -1,4 +1,4 @@
-"""How far the copy is behind, for /metrics, the check-up, the status page and Operate. The copy itself is not asked."""
+"""The lag of the copy, for /metrics, the check-up, the status page and Operate. The copy itself is not read."""
 
 from collections.abc import Iterator
 from datetime import timedelta
@@ -20,9 +20,8 @@ Told = tuple[str, str, str]
 
 
 def followed() -> Copy | None:
-    """Return the copy that follows every change."""
-    url = settings.STATIC_COPY.url
-    return Copy.objects.filter(url=url).first() if url else None
+    """Return the copy that follows every change, as its row says."""
+    return Copy.objects.exclude(made_as="").first()
 
 
 def families() -> Iterator[Metric]:
@@ -57,7 +56,7 @@ def look() -> Iterator[Told]:
         return
     lag = f"{behind.total_seconds():,.0f} s behind"
     if copy.failure:
-        hint = "Correct this; the copy then continues by itself. It serves what was there before until then."
+        hint = "Fix this; the writer then continues. Until then the copy serves what was there before."
         yield FAIL, f"{lag}: {copy.failure}", hint
     elif behind >= LATE:
         yield WARN, f"{lag}", "Check that workers of the queue check are running, and not busy with other work."

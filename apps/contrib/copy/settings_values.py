@@ -1,4 +1,4 @@
-"""Where the static copy is, read at the start."""
+"""The place of the static copy, read at the start."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -28,5 +28,5 @@ def read(env: Any) -> StaticCopy:
 def check(url: str) -> None:
     """Raises Invalid for a URL that names no place of a copy."""
     if url and not url.startswith(("file:", "s3:")):
-        raise Invalid(f"{url.partition('?')[0][:200]!r} is no place for a static copy.", hint="Expected file: or s3:")
+        raise Invalid(f"Found {url.partition('?')[0][:200]!r}.", hint="Expected file:///folder or s3://bucket.")
     storage_urls.check(url)

@@ -31,7 +31,7 @@ def versions_document(
 
 
 def download_document(location: str) -> dict[str, str | bool]:
-    """Where the archive of one version is: OpenTofu reads it here, Terraform only in the header X-Terraform-Get."""
+    """The location of one version's archive: OpenTofu reads it here, Terraform only in the header X-Terraform-Get."""
     document: dict[str, str | bool] = {"location": location}
     if settings.USE_REGISTRY_CREDENTIALS:
         # OpenTofu 1.12 fetches the archive itself then, with its token and within 10 s.

@@ -1,5 +1,8 @@
 """The rows of the static copy in the tables of the house tests (see tests/rooms.py)."""
 
+from apps.accounts.models import Namespace, User
+from apps.contrib.copy.models import Copy
+
 ON_CALL = {
     *("larder_static_copy_behind_seconds", "larder_static_copy_failing", "larder_static_copy_unsigned_seconds"),
 }
@@ -17,3 +20,10 @@ GROWING: dict[str, dict[str, str]] = {
         "shard": "'00'",
     },
 }
+# Whether a copy follows changes.
+QUERIES_OF_METRICS = 1
+
+
+def watched(namespace: Namespace, owner: User) -> None:  # others need them
+    """Have what the metrics are about."""
+    Copy.objects.create(url="file:///srv/larder/copy", made_as="this")

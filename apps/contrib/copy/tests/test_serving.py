@@ -73,7 +73,7 @@ def test_a_quarantine_ends_it_in_every_namespace(published, pantry, tofu, bob, o
 
 @pytest.fixture
 def copy(tree, db) -> Copy:
-    return Copy.objects.create(url=f"file://{tree}", current_at=timezone.now())
+    return Copy.objects.create(url=f"file://{tree}", made_as="this", current_at=timezone.now())
 
 
 def figures() -> dict[str, float]:

@@ -1,16 +1,25 @@
 """What the writer leaves in a folder, whatever changes and whatever dies when."""
 
 import json
+from datetime import timedelta
 from pathlib import Path
+
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Visibility
+from apps.audit.kinds import Kind
 from apps.blobs import store
-from apps.contrib.copy.models import Due, Written
+from apps.contrib.copy.models import Copy, Due, Written
+from apps.contrib.copy.settings_values import StaticCopy
+from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.layout import Rank
 from apps.contrib.copy.writing import following
 from apps.contrib.copy.writing.targets import Folder
+from apps.jobs.models import Job
 from apps.releases.lifecycle import verbs
 from tests.protocol.providers import cast
+from tests.rows import for_each_row
 
 VPC = "v1/modules/acme/vpc/aws"
 ZIP = "packages/modules/acme/vpc/aws/1.2.0.zip"
@@ -122,3 +131,65 @@ def test_a_quarantine_takes_the_same_bytes_from_every_namespace(published, pantr
     assert files("private") == []
     assert "packages/modules/pantry/vpc/aws/9.0.0.zip" not in files("public")
     assert numbers(tree, "public", "v1/modules/pantry/vpc/aws") == []
+
+
+def test_a_copy_is_written_anew_where_changes_may_have_been_missed(tree, follow, settings, db):
+    follow()
+    following.tick()
+    assert not Due.objects.exists()
+
+    Copy.objects.update(followed_at=timezone.now() - 2 * following.UNWATCHED)
+    following.tick()
+    assert [row.scope for row in Due.objects.all()] == ["everything"]
+    Due.objects.all().delete()
+
+    settings.HOSTNAMES = frozenset({"other.test"})
+    following.tick()
+    assert [row.scope for row in Due.objects.all()] == ["everything"]
+
+
+def test_what_changes_with_time_is_written_when_the_time_has_come(published, acme, tree, follow, time_machine):
+    acme.cooldown_hours = 2
+    acme.save()
+    published()
+    follow()
+    assert numbers(tree) == []
+    assert not (tree / "private" / ZIP).exists()
+
+    time_machine.move_to(timezone.now() + timedelta(hours=3))
+    follow()
+
+    assert numbers(tree) == ["1.2.0"]
+    assert (tree / "private" / ZIP).exists()
+
+
+def test_a_change_rings_for_a_job_once_it_is_committed(settings, tmp_path, acme, django_capture_on_commit_callbacks):
+    settings.STATIC_COPY = StaticCopy(f"file://{tmp_path}/copy")
+    with django_capture_on_commit_callbacks(execute=True):
+        Viewer(None).record(Kind.NAMESPACE_CHANGED, subject="acme")
+        Viewer(None).record(Kind.NAMESPACE_CHANGED, subject="acme")
+
+    assert [row.scope for row in Due.objects.all()] == ["namespace acme", "namespace acme"]
+    assert list(Job.objects.values_list("kind", "target")) == [(following.JOB, 0), (following.JOB, 1)]
+
+
+@for_each_row(
+    ("place", "rank"),
+    [
+        ("packages/modules/acme/vpc/aws/1.2.0.zip", Rank.BYTES),
+        ("packages/providers/acme/dns/1.0.0/x_SHA256SUMS", Rank.SUMS),
+        ("packages/providers/acme/dns/1.0.0/x_SHA256SUMS.sig", Rank.SIGNATURE),
+        ("v1/modules/acme/vpc/aws/1.2.0/download", Rank.DOWNLOAD),
+        ("v1/mirror/host.test/acme/dns/1.0.0.json", Rank.DOWNLOAD),
+        ("v1/mirror/host.test/acme/dns/index.json", Rank.LIST),
+        ("v1/modules/acme/vpc/aws/versions", Rank.LIST),
+    ],
+)
+def test_each_place_has_its_turn(place, rank):
+    assert layout.rank_of(place) == rank
+    assert layout.is_place(place)
+
+
+@for_each_row("text", ["../etc/passwd", "v1//x", "v1/../x", "public/v1/x", "v1/.hidden", "packages/x\n", "/v1/x", ""])
+def test_no_place_leads_out_of_the_tree(text):
+    assert not layout.is_place(text)

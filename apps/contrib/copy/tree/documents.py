@@ -8,7 +8,7 @@ What changes with time alone has a moment at which it is rendered again: the end
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
@@ -51,7 +51,7 @@ Content = bytes | Stored
 
 @dataclass(slots=True)
 class Rendered:
-    """The files of one address by their places; none where nobody may read anything of it."""
+    """The files of one address by their places; none where there is nothing to read."""
 
     address: Address
     is_public: bool = True
@@ -245,7 +245,7 @@ def _mirror(rendered: Rendered, now: datetime) -> None:
 
 
 def _blocked(digests: Iterable[str]) -> set[str]:
-    """Return those whose bytes are in quarantine, in whichever release."""
+    """Return those whose bytes are in quarantine, in any release."""
     wanted, blocked = sorted(set(digests)), set()
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]
@@ -255,7 +255,7 @@ def _blocked(digests: Iterable[str]) -> set[str]:
     return blocked
 
 
-_RENDERERS: Mapping[Kind, Any] = {
+_RENDERERS: Mapping[Kind, Callable[[Rendered, datetime], None]] = {
     Kind.DISCOVERY: _discovery,
     Kind.MODULE: _module,
     Kind.PROVIDER: _provider,

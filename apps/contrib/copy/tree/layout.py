@@ -1,4 +1,4 @@
-"""Where each file of the static tree is.
+"""The places of the files of the static tree.
 
 A *place* is the path of a file in the tree, which is the path of its URL without the first slash:
 `v1/modules/acme/vpc/aws/versions`. Files lie below one of two folders, `public/` for what anonymous people may read and
@@ -39,7 +39,7 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True, order=True)
 class Address:
-    """What is written as one: a module, a provider, a provider of another registry, or the discovery document.
+    """A unit of writing: a module, a provider, a provider of another registry, or the discovery document.
 
     `name` is as clients write it: `acme/vpc/aws`, `acme/hello` (in lower case, with - for _),
     `registry.terraform.io/hashicorp/random`; empty for discovery.
@@ -53,10 +53,10 @@ class Address:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Raises ValueError for text that is no address."""
+        """Raises ValueError for other text."""
         kind, _, name = text.partition("/")
         if not _NAMES[found := Kind(kind)].fullmatch(name):
-            raise ValueError(f"{name[:80]!r} is no name of {kind}")
+            raise ValueError(f"found {name[:80]!r}, expected a name of {kind}")
         return cls(found, name)
 
     @property

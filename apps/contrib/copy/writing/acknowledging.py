@@ -55,12 +55,12 @@ class Acknowledged:
         finally:
             _noted.reset(mark)
         if noted:
-            response.headers[HEADER] = _acknowledged(noted)
+            response.headers[HEADER] = acknowledged(noted)
         return response
 
 
-def _acknowledged(noted: list[int]) -> str:
-    """Wait until the copy has these changes."""
+def acknowledged(noted: list[int]) -> str:
+    """Wait until the copy has these changes, or for WAIT_SECONDS; return what to say."""
     try:
         with outside.waiting():
             return wait_for(noted)

@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from boto3.s3.transfer import TransferConfig
 from django.conf import settings
 
 from apps.blobs import store
@@ -19,8 +18,6 @@ from apps.contrib.copy.writing.targets import File
 from apps.lib.settings_values.storage_urls import S3Address
 
 REQUESTS_AT_ONCE = 16
-# One part at a time: each costs its memory.
-TRANSFER = TransferConfig(multipart_threshold=32 * 1024 * 1024, use_threads=False)
 LIST_SECONDS, FILE_SECONDS = 10, 24 * 3600
 
 
@@ -75,8 +72,8 @@ class Bucket(S3Backend):
             with self._answers():
                 self._client.copy_object(**target, **more, CopySource=source, MetadataDirective="REPLACE")
             return
-        with store.open_blob(content.digest) as file, self._answers():
-            self._client.upload_fileobj(file, target["Bucket"], target["Key"], ExtraArgs=more, Config=TRANSFER)
+        with store.open_blob(content.digest) as file:
+            self._upload(target["Key"], file, more)
 
     def _same_bucket(self, digest: str) -> dict[str, str]:
         """Return where the blob is, if the server can copy it by itself."""

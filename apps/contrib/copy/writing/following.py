@@ -5,7 +5,7 @@ The scope of a row is one of
 - `address modules/acme/vpc/aws`: one address, from an event about a release
 - `bytes acme/vpc/aws 1.2.0`: every address with a release that has the same bytes (a quarantine is about bytes)
 - `mirror /at/17`: providers of other registries, by the scope of their answers
-- `namespace acme`, `everything`: a sweep, which goes on in the background of the others.
+- `namespace acme`, `everything`: a sweep, in steps between which the others have their turn.
 
 The row goes when the copy has it. So a job that is cut off is repeated, and a change that waits can be seen.
 """
@@ -16,9 +16,11 @@ import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import structlog
 from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
@@ -43,9 +45,11 @@ TARGETS = (0, 1)
 EVERYTHING = "everything"
 # A job waits so long for the next change before it ends, and runs no longer than that.
 LINGER_SECONDS, LONGEST_SECONDS = 5.0, 60.0
-LOOK_SECONDS = 0.03
+LOOK_SECONDS, TIMED_SECONDS = 0.04, 1.0
 # Roots of the manifest are apart by so much, or by the time that a signature takes.
 SEAL_SECONDS, UNSIGNED_SECONDS = 0.5, 20.0
+# Where no one looked for so long, changes may have been made without this room.
+UNWATCHED = timedelta(minutes=2)
 AT_ONCE = 100  # rows of changes
 FILES = 2_000  # of one step of a sweep
 
@@ -65,7 +69,8 @@ def listen(scopes: frozenset[str], subject: str) -> None:
     made = Due.objects.bulk_create(rows)
     if not any(scope.startswith("/at/") for scope in scopes):  # else it is a publication
         acknowledging.note(made)
-    ring()
+    if "check" in settings.WORKER_QUEUES:  # else this is a worker that signs, which may add no job
+        transaction.on_commit(ring, robust=True)  # inside, all changes would wait for one row
 
 
 def ring() -> None:
@@ -115,8 +120,11 @@ class Follower:
 
     own: Writer
     sweep: Sweep | None = None
-    sealed_at: float = float("-inf")  # and when a signature was last asked for; both by time.monotonic()
+    is_settled: bool = False
+    # By time.monotonic().
+    sealed_at: float = float("-inf")
     asked_at: float = float("-inf")
+    timed_at: float = float("-inf")
 
     def step(self) -> bool:
         """Write what is due; return False where nothing is."""
@@ -124,7 +132,7 @@ class Follower:
         direct = [row for row in rows if row.scope.partition(" ")[0] in _DIRECT]
         if not direct and len(rows) == AT_ONCE:
             direct = list(_direct_rows()[:AT_ONCE])
-        named = dict.fromkeys(address for row in direct for address in _addresses_of(row.scope))
+        named = dict.fromkeys(address for row in direct for address in _addresses_of(self.own.copy, row.scope))
         named |= dict.fromkeys(self._due_by_time())
         if direct or named:
             self._write(named)
@@ -132,12 +140,19 @@ class Follower:
         elif rows or self.sweep:
             self._go_on(rows)
         else:
-            self._is_current(number)
+            if not self.is_settled:
+                self._is_current(number)
             return False
+        self.is_settled = False
         return True
 
     def settle(self) -> bool:
         """Keep the manifest up with what is written; return whether it is."""
+        if not self.is_settled:
+            self.is_settled = self._sealed()
+        return self.is_settled
+
+    def _sealed(self) -> bool:
         root, now = Root.objects.filter(copy=self.own.copy).first(), time.monotonic()
         if root is not None and root.sequence and root.put_at is None and not self.own.put_root():
             if now > self.asked_at + SEAL_SECONDS:
@@ -153,6 +168,10 @@ class Follower:
         return False
 
     def _due_by_time(self) -> list[Address]:
+        """Return what changes without an event, once a second."""
+        if time.monotonic() < self.timed_at + TIMED_SECONDS:
+            return []
+        self.timed_at = time.monotonic()
         due = self.own.copy.addresses.filter(due_at__lte=timezone.now()).order_by("due_at")
         return [Address.parse(text) for text in due.values_list("address", flat=True)[:AT_ONCE]]
 
@@ -175,9 +194,13 @@ class Follower:
 
     def _is_current(self, number: int) -> None:
         self.own.copy.generation = number
-        said = "; ".join(f"{address}: {reason}" for address, reason in sorted(self.own.broken.items())[:3])
-        changes = {"generation": number, "current_at": timezone.now(), "failure": said[:500]}
-        Copy.objects.filter(pk=self.own.copy.pk).update(**changes, **({} if said else {"failing_since": None}))
+        changes: dict[str, Any] = {"generation": number, "current_at": timezone.now()}
+        if not self.own.copy.addresses.exclude(was=b"").exists():  # else an address was given up
+            changes |= {"failure": "", "failing_since": None}
+        Copy.objects.filter(pk=self.own.copy.pk).update(**changes)
+        if self.own.broken:
+            said = "; ".join(f"{address}: {reason}" for address, reason in sorted(self.own.broken.items())[:3])
+            note_failure(self.own.copy.url, said)
 
 
 _DIRECT = frozenset({"address", "bytes", "mirror"})
@@ -203,7 +226,7 @@ def run(claim: Claim) -> None:
 
 def _follow(follower: Follower, until: float) -> None:
     idle_since = time.monotonic()
-    while time.monotonic() < until:
+    while time.monotonic() < until or follower.sweep is not None:  # which would begin anew
         has_written = follower.step()
         is_settled = follower.settle()
         if has_written:
@@ -260,16 +283,18 @@ def _direct_rows() -> QuerySet[Due]:
     return rows.order_by("pk")
 
 
-def _addresses_of(scope: str) -> Iterator[Address]:
+def _addresses_of(copy: Copy, scope: str) -> Iterator[Address]:
     word, _, rest = scope.partition(" ")
     if word == "address":
         yield Address.parse(rest)
     elif word == "bytes":
         yield from _with_bytes_of(rest)
-    elif mirrors.others is not None:
-        for hosted in mirrors.others.copied_providers():
-            if generation.published_at(str(hosted)) == rest:
-                yield Address(Kind.MIRROR, str(hosted))
+    else:
+        found = mirrors.others.copied_providers() if mirrors.others is not None else ()
+        written = copy.addresses.filter(address__startswith=f"{Kind.MIRROR}/").values_list("address", flat=True)
+        for name in {*map(str, found), *(text.partition("/")[2] for text in written)}:
+            if generation.published_at(name) == rest:
+                yield Address(Kind.MIRROR, name)
 
 
 def _with_bytes_of(subject: str) -> Iterator[Address]:
@@ -305,9 +330,11 @@ def tick() -> None:
         Due.objects.all().delete()
         return
     copy, _ = Copy.objects.get_or_create(url=url)
-    if copy.made_as != made_as():
+    now = timezone.now()
+    was_followed = copy.followed_at is not None and copy.followed_at > now - UNWATCHED
+    if copy.made_as != made_as() or not was_followed:
         Due.objects.create(scope=EVERYTHING)
-        Copy.objects.filter(pk=copy.pk).update(made_as=made_as())
+    Copy.objects.filter(pk=copy.pk).update(made_as=made_as(), followed_at=now)
     is_due = Due.objects.exists() or copy.addresses.filter(due_at__lte=timezone.now()).exists()
     if is_due or not Root.objects.filter(copy=copy, put_at__isnull=False).exists():
         ring()

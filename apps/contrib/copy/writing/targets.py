@@ -1,4 +1,4 @@
-"""Where a copy is written: a folder of this host, or a bucket.
+"""The targets of a copy: a folder of this host, or a bucket.
 
 Both take files in batches, and a batch is durable when `put` returns. A file appears whole: by a rename, or by one
 request. Callers write one batch after the other, so that what names a file comes after it.
@@ -218,7 +218,7 @@ def _errors() -> Iterator[None]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StorageUnavailable(
-                "The disk of the static copy is full.", hint="Free some space; the copy then continues by itself."
+                "The disk of the static copy is full.", hint="Free some space; the writer then continues."
             ) from error
         name = errno.errorcode.get(error.errno or 0, "unknown")
         raise StorageUnavailable(

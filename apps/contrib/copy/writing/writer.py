@@ -46,7 +46,7 @@ class FenceLost(Busy):
 
 @dataclass(slots=True)
 class Change:
-    """What a write of one address does."""
+    """The work on one address."""
 
     row: Written
     rendered: Rendered
@@ -131,6 +131,7 @@ class Writer:
             for change in changes:
                 change.row.was, change.row.due_at, change.row.is_sealed = b"", change.rendered.due_at, False
                 change.row.digest = change.digests.get(change.rendered.address.list_path, "")
+                self.broken.pop(change.row.address, None)
             _save([change.row for change in changes])
 
     def _put(self, files: list[File]) -> None:
@@ -250,7 +251,7 @@ def _new_row(copy: Copy, address: Address) -> Written:
 
 
 def _known(row: Written) -> dict[str, str]:
-    """What may be there: the SHA-256 of each path, nothing where it is not certain."""
+    """Return what may be there: the SHA-256 of each path, nothing where it is not certain."""
     listed = Address.parse(row.address).list_path
     if not row.was:
         return row.paths | ({listed: row.digest} if row.digest else {})

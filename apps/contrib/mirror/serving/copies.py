@@ -1,6 +1,7 @@
-"""What a copy of the mirror has: the stored packages that policy shows to every reader, without asking a registry.
+"""The contents of a copy of the mirror: the stored packages that policy shows to every reader.
 
-The same rules as in answers.py. A version of which nothing is stored is left out: a copy cannot fetch it.
+No registry is asked. The same rules as in answers.py. A version of which nothing is stored is left out: a copy cannot
+fetch it.
 """
 
 from collections.abc import Iterator

@@ -79,7 +79,7 @@ def _is_public(row: UpstreamPackage) -> bool:
 
 
 def decided(rows: Collection[UpstreamPackage], now: datetime) -> Mapping[int, Decision]:
-    """What policy decides about each package, by its primary key. Few queries: one for each registry and two more."""
+    """Return the decision of policy about each package, by primary key. One query for each registry, and two more."""
     upstreams = {row.version.provider.upstream_id: row.version.provider.upstream for row in rows}
     policies = {pk: Policy.of(upstream) for pk, upstream in upstreams.items()}
     numbers = {row.version_id for row in rows}

@@ -81,8 +81,8 @@ class Command(BaseCommand):
             own.advance()
             if time.monotonic() > until:
                 self.stderr.write(
-                    "The manifest is not signed yet: no signing worker has answered. Clients read the copy all the "
-                    "same; followers and bundles wait for it. Start a worker, and run this again."
+                    "The manifest is not signed yet: no signing worker has answered. Clients can read the copy; "
+                    "followers and bundles wait for the signature. Start a worker, and run this again."
                 )
                 return
             time.sleep(0.2)
