@@ -19,7 +19,6 @@ INSTALLED_ROOMS = {
     "demo": "apps.contrib.demo.room.Demo",
     "checks": "apps.contrib.checks.room.Checks",
     "copy": "apps.contrib.copy.room.Copy",
-    "copy": "apps.contrib.copy.room.Copy",
 }
 
 
