@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from bench import static_reads
 from bench.larder import Bench, Size, fill
 from bench.report import Figure
 from tests.builders.archives import module_zip
@@ -25,6 +26,7 @@ CHANGES = 20
 
 
 def measure(bench: Bench) -> Iterator[Figure]:
+    yield from static_reads.measure(bench)
     for count in (100, 200) if bench.is_tiny else (500, FIRST):
         size = Size(count // 50, 50, 1, 1, 1)
         with start_live(bench.folder / f"static-{count}", why="measured", LARDER_TLS="off") as live:

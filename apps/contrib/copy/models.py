@@ -86,5 +86,16 @@ class Due(models.Model):
         return self.scope
 
 
+class CountedLog(models.Model):
+    """A log of a web server whose downloads are counted, up to a position."""
+
+    first_line = models.CharField(max_length=64, unique=True, help_text="SHA-256; it has the id of a request.")
+    position = models.BigIntegerField(default=0, help_text="In bytes, without compression.")
+    counted_at = models.DateTimeField(auto_now_add=True)
+
+    def __str__(self) -> str:
+        return f"{self.first_line[:12]}, {self.position}"
+
+
 # What the role of signing workers may do with which table (`room.signing_tables`).
 SIGNED = {Root: {"SELECT": (), "UPDATE": ("envelope",)}, Due: {"INSERT": (), "SELECT": ("id",)}}

@@ -6,12 +6,17 @@ class Copy(Room):
     label = "copy"
     verbose_name = "Static copy"
 
-    settings = {"STATIC_COPY": "settings_values.read"}
-    root_urls = ("apps.contrib.copy.serving.packages",)
-    middleware = ("writing.acknowledging.Acknowledged",)
+    settings = {
+        "STATIC_COPY": "settings_values.read",
+        "COPY_EDGE": "edge.settings_values.read_edge",
+        "FOLLOW": "edge.settings_values.read_follow",
+    }
+    root_urls = ("apps.contrib.copy.edge.urls", "apps.contrib.copy.serving.packages")
+    middleware = ("follower.serving.Follower", "writing.acknowledging.Acknowledged")
     notices = ("writing.acknowledging.sentence",)
 
     periodic_tasks = {"tick-static-copy": {"task": "copy.tick", "schedule": 5.0}}
+    starts = ("follower.fetching.start",)
     queues = {"sign": ("sign-static-copy",)}
     job_targets = ("tasks.TARGETS",)
     signing_tables = ("models.SIGNED",)
@@ -23,11 +28,16 @@ class Copy(Room):
             "Static copy",
             "Has what clients read, as files of a web server or a bucket.",
             "It is behind. Clients of the copy still get what was there before.",
-        )
+        ),
+        "leader": Part(
+            "Leader",
+            "Has what this follower serves.",
+            "It is unreachable, or was refused. The follower serves what it has.",
+        ),
     }
-    part_states = ("monitoring.part_states",)
-    doctor_looks = {"static copy": "monitoring.look"}
-    metric_families = ("monitoring.families",)
+    part_states = ("monitoring.part_states", "follower.monitoring.part_states")
+    doctor_looks = {"static copy": "monitoring.look", "leader": "follower.monitoring.look"}
+    metric_families = ("monitoring.families", "follower.monitoring.families")
 
     def connect(self) -> None:
         from apps.audit import generation

@@ -3,7 +3,7 @@
 from django.db import transaction
 
 from apps.contrib.copy.models import Root
-from apps.contrib.copy.tree.manifest import PAYLOAD_TYPE
+from apps.contrib.copy.tree.layout import PAYLOAD_TYPE
 from apps.jobs.claims import Claim, Outage
 from apps.signing import statement_keys, vault
 

@@ -6,10 +6,11 @@ from apps.contrib.copy.models import Copy
 ON_CALL = {
     *("larder_static_copy_behind_seconds", "larder_static_copy_failing", "larder_static_copy_unsigned_seconds"),
 }
-PARTS = ("static-copy",)
+PARTS = ("static-copy", "leader")
 SMALL = {
     "copy.Copy": "one for each place",
     "copy.Root": "one for each copy",
+    "copy.CountedLog": "one for each rotation of a log",
     "copy.Due": "changes of the last second, or since the copy's storage is away",
 }
 GROWING: dict[str, dict[str, str]] = {

@@ -12,6 +12,7 @@ from enum import IntEnum, StrEnum
 from typing import Self
 
 MANIFEST = "manifest.dsse"
+PAYLOAD_TYPE = "application/vnd.larder.static-copy+json"  # of its envelope
 SHARDS = tuple(f"{number:02x}" for number in range(256))
 DISCOVERY = ".well-known/terraform.json"
 

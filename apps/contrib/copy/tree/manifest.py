@@ -16,7 +16,6 @@ from apps.contrib.copy.tree.documents import Stored, as_bytes
 from apps.contrib.copy.tree.layout import Address
 from apps.releases.catalogue.reading import moment_text
 
-PAYLOAD_TYPE = "application/vnd.larder.static-copy+json"
 # The digest of a shard without an address.
 EMPTY = ""
 

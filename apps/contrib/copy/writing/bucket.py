@@ -59,6 +59,9 @@ class Bucket(S3Backend):
                 for name, _ in self._listed(f"{self._prefix}{side}/"):
                     yield name.removeprefix(self._prefix)
 
+    def _name(self, key: str) -> str:
+        return self._key(key)  # that of discovery begins with a dot
+
     def _put_file(self, path: str, content: Content) -> None:
         target, more = self._object(self._key(path)), self._encryption | headers_of(path)
         if isinstance(content, bytes):

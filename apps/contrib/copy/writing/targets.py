@@ -21,6 +21,7 @@ from apps.contrib.copy.tree.documents import Content, Stored
 File = tuple[str, Content]
 # Where unfinished files are, and the lock of the one writer.
 WRITING = ".writing"
+STEP = 256 * 1024  # bytes
 # From so many files on one sync of the whole disk is faster than one for each.
 MANY = 64
 # The web server runs as another user. It reads private files as a member of the folder's group.
@@ -50,6 +51,12 @@ class Target(Protocol):
 
     def paths(self) -> Iterator[str]:
         """Yield the path of every file below `public/` and `private/`."""
+
+    def size(self, path: str) -> int | None:
+        """Return how many bytes a file has; None if there is none."""
+
+    def read(self, path: str, start: int, stop: int | None) -> Iterator[bytes]:
+        """Yield the bytes from `start` up to `stop`. Raises Missing."""
 
 
 def at(url: str) -> Target:
@@ -118,6 +125,22 @@ class Folder:
                     folders.sort()
                     below = Path(folder).relative_to(self.root)
                     yield from (f"{below}/{name}" for name in sorted(names))
+
+    def size(self, path: str) -> int | None:
+        with _errors():
+            file = self.root / path
+            return file.stat().st_size if file.is_file() else None
+
+    def read(self, path: str, start: int, stop: int | None) -> Iterator[bytes]:
+        try:
+            with (self.root / path).open("rb") as file:
+                file.seek(start)
+                left = stop - start if stop is not None else -1
+                while left and (data := file.read(STEP if left < 0 else min(STEP, left))):
+                    left -= len(data) if left > 0 else 0
+                    yield data
+        except FileNotFoundError:
+            raise store.Missing(f"{path} is not in the copy.") from None
 
     def _written(self, content: Content) -> Path:
         self._number += 1
