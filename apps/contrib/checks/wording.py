@@ -1,4 +1,4 @@
-"""What lists, badges and assistants say of a version's reports, and the command that sends one."""
+"""The words that lists, badges and assistants have for a version's reports, and the command that sends one."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
