@@ -61,7 +61,10 @@ class CatalogueList(ReadyInNamespace, ListView):
     """Modules or providers with a listed version, about their default version."""
 
     kind: Kind
-    facets: Sequence[RoomFacet] = ()
+
+    @property
+    def facets(self) -> Sequence[RoomFacet]:
+        return ()
 
     def rows(self) -> QuerySet[SearchDoc]:
         query = self.text("q")
@@ -100,7 +103,7 @@ class ModuleList(CatalogueList):
     kind = Kind.MODULE
 
     @property
-    def facets(self) -> Sequence[RoomFacet]:  # type: ignore[override]  # known once the rooms are
+    def facets(self) -> Sequence[RoomFacet]:
         return indexing.room_facets
 
     def operation_of(self, method: str) -> Operation | None:

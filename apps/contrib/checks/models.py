@@ -124,7 +124,7 @@ class Report(models.Model):
 
     @property
     def line(self) -> str:
-        """What it counts: `2 high and 1 low findings`, `3 of 4 tests passed`, or its own summary."""
+        """The counts in words: `2 high and 1 low findings`, `3 of 4 tests passed`, or its own summary."""
         *others, last = ["", *(f"{self.counts[name]:,} {name}" for name in SEVERITIES if self.counts.get(name))]
         if last:
             words = " and ".join(filter(None, (", ".join(others[1:]), last)))

@@ -43,7 +43,7 @@ def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) ->
         "missing": missing,
         "waived": hold if hold is not None and hold.waived_at is not None else None,
         "may_send": opened.role is not None and opened.role.covers(Role.PUBLISHER),
-        "send": wording.command_of(release),
+        "send": wording.command_of(release, missing),
     }
     asked = request.GET.get("check", "")
     # Without a question the worst is open.
@@ -83,7 +83,7 @@ def waiting_section(viewer: Viewer, release: Release) -> dict[str, Any] | None:
         return None
     role = gate.role_on(viewer, release.namespace, only_name=release.name)
     may_waive = role is not None and role.covers(Role.OWNER)
-    return {"hold": hold, "release": release, "may_waive": may_waive, "send": wording.command_of(release)}
+    return {"hold": hold, "release": release, "may_waive": may_waive, "send": wording.command_of(release, hold.missing)}
 
 
 def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | None:

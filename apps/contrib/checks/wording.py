@@ -1,7 +1,7 @@
-"""What lists, badges and assistants say of a version's reports, and the command that sends one."""
+"""The words that lists, badges and assistants have for a version's reports, and the command that sends one."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from shlex import quote
 
 from django.conf import settings
@@ -56,13 +56,17 @@ FACET = RoomFacet(
 )
 
 
-def command_of(release: Release) -> str:
-    """The command that sends a report, to copy."""
-    path = f"/api/v1/{release.kind}s/{release.address}/{release.version}/checks/checkov"
+def command_of(release: Release, missing: Sequence[str] = ()) -> str:
+    """The command that sends a report, to copy: of the first check in `missing`, where `policy` says of each what the
+    release lacks.
+    """
+    pattern = missing[0].partition(":")[0] if missing else ""
+    name = pattern.replace("-*", "-test").replace("*", "").replace("?", "1") or "checkov"
+    path = f"/api/v1/{release.kind}s/{release.address}/{release.version}/checks/{name}"
     lines = [
         "curl --fail-with-body --request PUT",
         '--header "Authorization: Bearer $LARDER_TOKEN"',
-        "--upload-file results_sarif.sarif",
+        f"--upload-file {'results_sarif.sarif' if name == 'checkov' else f'{name}.json'}",
         quote(f"{settings.PUBLIC_URL}{path}"),
     ]
     return " \\\n  ".join(lines)

@@ -84,7 +84,7 @@ def _plain(document: dict[str, Any]) -> Report:
     state = shape.text(document["state"])
     if state not in shape.STATES:
         raise BadReport(f"the state {state[:40]!a}, expected passed, failed or warning")
-    report = Report("plain", state, summary=document.get("summary"), url=document.get("url"))
+    report = Report("plain", state, summary=document.get("summary", ""), url=document.get("url", ""))
     if document.get("url") and not report.url:
         raise BadReport(f"the url {shape.text(document['url'], 80)!a}, expected a web address")
     return report

@@ -33,8 +33,10 @@ def read(viewer: Viewer, chunks: Iterable[bytes]) -> tuple[Report, str]:
             # Made as readers make it, which cuts and checks: a child that was taken over answers what it likes.
             findings, runs = answer.pop("findings"), answer.pop("runs")
             report = Report(**answer)
-            for item in (*(Finding(**one) for one in findings), *(Run(**one) for one in runs)):
-                report.add(item)
+            for one in findings:
+                report.add(Finding(**one))
+            for one in runs:
+                report.add(Run(**one))
             return report, digest.hexdigest()
         except parent.TooExpensive:
             raise Invalid("The report takes too much time or memory to read.", hint=_HINT) from None

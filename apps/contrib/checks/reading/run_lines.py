@@ -46,7 +46,7 @@ def read(lines: list[Document]) -> Report:
         raise BadReport("output without a single test run, expected the tests of the module")
     has_passed = summary.get("status") in ("pass", "skip") and all(run.state != FAILED for run in runs.values())
     report.state = PASSED if has_passed and not problems else FAILED
-    report.summary = shape.text("; ".join(problems + warnings), shape.MAX_MESSAGE)
+    report.summary = shape.text("; ".join(one.rstrip(".") for one in problems + warnings), shape.MAX_MESSAGE)
     return report
 
 

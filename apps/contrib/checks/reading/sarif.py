@@ -63,8 +63,8 @@ def _read_run(run: Document, driver: Document, report: Report) -> None:
             _severity(result, rule),
             _message(object_of(result.get("message")), rule),
             _file(object_of(physical.get("artifactLocation")), run),
-            object_of(physical.get("region")).get("startLine"),
-            rule.get("helpUri"),
+            object_of(physical.get("region")).get("startLine", 0),
+            rule.get("helpUri", ""),
         )
         report.add(finding)
 

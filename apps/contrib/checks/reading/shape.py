@@ -64,7 +64,7 @@ class Run:
 
 @dataclass(slots=True)
 class Report:
-    """What one tool said. `summary` is for what no finding or test says."""
+    """The words of one tool. `summary` is for what no finding or test says."""
 
     format: str
     state: str = PASSED

@@ -147,7 +147,10 @@ def test_suites_of_junit_may_be_nested_skipped_and_broken(suites, state, runs):
 
 
 RUN = {"@testfile": "a.tftest.hcl", "@testrun": "made"}
-PASSED = {"type": "test_run", "test_run": {"path": "a.tftest.hcl", "run": "made", "status": "pass"}}
+PASSED: dict[str, Any] = {
+    "type": "test_run",
+    "test_run": {"path": "a.tftest.hcl", "run": "made", "status": "pass"},
+}
 SUMMARY = {"type": "test_summary", "test_summary": {"status": "pass", "passed": 1}}
 
 
