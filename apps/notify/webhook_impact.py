@@ -12,7 +12,7 @@ WORDS = {Effect.FAILS: Words("gets no more events", "get no more events", "{} th
 
 
 def of_webhook(hook: Webhook) -> Consequences:
-    """Return its receiver with the events that it took in 30 days, and those that are not sent any more."""
+    """Return its receiver with the events that it took in 30 days, and those that would never be sent."""
     since = timezone.now() - timedelta(days=DAYS)
     found = Delivery.objects.filter(webhook=hook).aggregate(
         taken=Count("pk", filter=Q(state=State.DELIVERED, ended_at__gte=since)),

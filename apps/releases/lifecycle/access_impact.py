@@ -99,7 +99,8 @@ def _losses(taken: list[Grant], *, only: int | None = None, deleted: int = 0) ->
     accounts_hit = User.objects.filter(pk__in={account for _, account in hit}, is_active=True)
     for user in accounts_hit.annotate(seen_at=Max("api_tokens__last_used_at")).order_by("username"):
         for number, space in spaces.items():
-            if roles := hit.get((number, user.pk)):
+            if (number, user.pk) in hit:
+                roles = hit[number, user.pk]
                 left = 0 if deleted and user.service_of_id == deleted else max(roles.afterwards, _for_all(space, user))
                 yield _loss(user, space, roles.now, left)
 
