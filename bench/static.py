@@ -141,16 +141,18 @@ def write() -> None:
     with tempfile.TemporaryDirectory(dir=Path(str(store.path_of("0" * 64))).parents[3]) as folder:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with writer.opened(f"file://{folder}/copy") as own:
-            began = time.monotonic()
+            began, spent = time.monotonic(), time.process_time()
             left = following.everything(own.copy)
             while following.sweep_step(own, left):
                 pass
             own.seal(number=1)
-            seconds = time.monotonic() - began
+            seconds, processor = time.monotonic() - began, time.process_time() - spent
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             changes = [_change(own, number) for number in range(CHANGES)]
     count = rows.count()
-    print(json.dumps({"versions": count, "seconds": seconds, "memory": more, "changes": changes}))
+    print(
+        json.dumps({"versions": count, "seconds": seconds, "processor": processor, "memory": more, "changes": changes})
+    )
 
 
 def _change(own: Any, number: int) -> float:
