@@ -89,9 +89,8 @@ class Folder:
 
     def put(self, files: Sequence[File], *, is_last: bool = True) -> None:
         with _errors():
-            written = [(self._written(content), self.root / path) for path, content in files]
-            # Bytes that are linked are durable; the names of the batch before are so with these.
-            new = [temporary for (temporary, _), (_, content) in zip(written, files, strict=True) if _is_new(content)]
+            new: list[Path] = []
+            written = [(self._written(content, new), self.root / path) for path, content in files]
             self._settle([*new, *self._changed])
             for temporary, target in written:
                 self._make(target.parent)
@@ -127,7 +126,8 @@ class Folder:
                     below = Path(folder).relative_to(self.root)
                     yield from (f"{below}/{name}" for name in sorted(names))
 
-    def _written(self, content: Content) -> Path:
+    def _written(self, content: Content, new: list[Path]) -> Path:
+        """Write a temporary file. It is added to `new` unless its bytes are durable: those of a link are."""
         self._number += 1
         temporary = self.root / WRITING / f"{os.getpid()}-{self._number}.part"
         if isinstance(content, bytes):
@@ -139,6 +139,7 @@ class Folder:
                 for step in store.read(content.digest):
                     file.write(step)
         temporary.chmod(FILE_MODE)
+        new.append(temporary)
         return temporary
 
     def _linked(self, content: Stored, temporary: Path) -> bool:
@@ -198,10 +199,6 @@ class Folder:
                 finally:
                     os.close(descriptor)
         self._changed.clear()
-
-
-def _is_new(content: Content) -> bool:
-    return isinstance(content, bytes) or store.path_of(content.digest) is None
 
 
 @contextmanager
