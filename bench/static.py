@@ -58,10 +58,7 @@ def _stale(live: Live, copy: Path, trials: int) -> tuple[int, int]:
     """Return how often the copy had what an acknowledged act took away, and how often it was said to be behind."""
     stale = late = 0
     module, token = "stale/vpc/aws", live.token()
-    listed, archive = (
-        copy / "{side}" / f"v1/modules/{module}/versions",
-        copy / "{side}" / f"packages/modules/{module}",
-    )
+    listed, archive = f"v1/modules/{module}/versions", f"packages/modules/{module}/1.0.0.zip"
     with live.client(token) as client:
         client.put("/api/v1/namespaces/stale", json={"visibility": "private"}).raise_for_status()
         live.publish(module, "1.0.0", module_zip(comment=b"first"), token)
