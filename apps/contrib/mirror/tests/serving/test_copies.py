@@ -30,7 +30,7 @@ def test_a_copy_has_the_versions_of_which_packages_are_stored(db):
 
 
 def test_what_policy_holds_back_comes_when_its_time_has_come(db):
-    upstream = shelf.add_upstream(cooldown_days=7)
+    upstream = shelf.add_upstream(cooldown_days=7, visibility=Visibility.PRIVATE)
     shelf.add_package(shelf.add_version(upstream))
 
     found = copied()
