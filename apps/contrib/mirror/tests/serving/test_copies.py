@@ -12,6 +12,7 @@ RANDOM = HostedProvider(shelf.HOST, "hashicorp", "random")
 
 def copied() -> MirroredCopy | None:
     assert mirrors.others is not None
+    assert list(mirrors.others.copied_providers()) == [RANDOM]
     return mirrors.others.copied(RANDOM)
 
 
@@ -26,7 +27,6 @@ def test_a_copy_has_the_versions_of_which_packages_are_stored(db):
     assert [number for number, _ in found.versions] == ["3.6.0"]
     assert [one.digest for one in found.versions[0][1]] == [stored.digest]
     assert found.is_public
-    assert list(mirrors.others.copied_providers()) == [RANDOM]
 
 
 def test_what_policy_holds_back_comes_when_its_time_has_come(db):
