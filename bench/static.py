@@ -60,10 +60,7 @@ def _stale(live: Live, copy: Path, trials: int) -> tuple[int, int]:
     """Return how often the copy had what an acknowledged act took away, and how often it was said to be behind."""
     stale = late = 0
     module, token = "stale/vpc/aws", live.token()
-    listed, archive = (
-        copy / "{side}" / f"v1/modules/{module}/versions",
-        copy / "{side}" / f"packages/modules/{module}",
-    )
+    listed, archive = f"v1/modules/{module}/versions", f"packages/modules/{module}/1.0.0.zip"
     with live.client(token) as client:
         client.put("/api/v1/namespaces/stale", json={"visibility": "private"}).raise_for_status()
         live.publish(module, "1.0.0", module_zip(comment=b"first"), token)
@@ -143,16 +140,18 @@ def write() -> None:
     with tempfile.TemporaryDirectory(dir=Path(str(store.path_of("0" * 64))).parents[3]) as folder:
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         with writer.opened(f"file://{folder}/copy") as own:
-            began = time.monotonic()
+            began, spent = time.monotonic(), time.process_time()
             left = following.everything(own.copy)
             while following.sweep_step(own, left):
                 pass
             own.seal(number=1)
-            seconds = time.monotonic() - began
+            seconds, processor = time.monotonic() - began, time.process_time() - spent
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             changes = [_change(own, number) for number in range(CHANGES)]
     count = rows.count()
-    print(json.dumps({"versions": count, "seconds": seconds, "memory": more, "changes": changes}))
+    print(
+        json.dumps({"versions": count, "seconds": seconds, "processor": processor, "memory": more, "changes": changes})
+    )
 
 
 def _change(own: Any, number: int) -> float:

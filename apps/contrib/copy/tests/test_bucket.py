@@ -1,15 +1,16 @@
 """The same tree in a bucket, whose server refuses, answers late, or gives a list that is old."""
 
 import contextlib
+import json
 from typing import Any
 
-import httpx
 import pytest
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due
 from apps.contrib.copy.settings_values import StaticCopy
+from apps.contrib.copy.tree.documents import Stored
 from apps.contrib.copy.writing import checking, following, writer
 from apps.contrib.copy.writing.bucket import Bucket
 from apps.contrib.copy.writing.targets import Busy
@@ -21,6 +22,7 @@ from tests.chaos.faulty_storage import Proxy
 
 __all__ = ["credentials", "s3_url"]
 
+VERSIONS = "v1/modules/acme/vpc/aws/versions"
 ZIP = "packages/modules/acme/vpc/aws/1.2.0.zip"
 
 
@@ -39,13 +41,24 @@ def server(s3_url: str) -> Server:
 
 
 @pytest.fixture
-def bucket(tree, settings, server: Server, s3_url: str, credentials, tmp_path) -> str:
-    """The URL of an empty bucket, into which the copy goes."""
+def bucket(tree, settings, server: Server, credentials, tmp_path) -> Bucket:
+    """The empty bucket into which the copy goes."""
     endpoint = f"http://127.0.0.1:{server.port}"
     name = f"copy-{tmp_path.name.lower().replace('_', '-')}"[:60].rstrip("-")
     s3.make_bucket(endpoint, name)
     settings.STATIC_COPY = StaticCopy(f"s3://{name}/tree?endpoint={endpoint}&region=us-east-1")
-    return f"{s3_url.partition('&')[0].removeprefix('endpoint=')}/{name}/tree"
+    return Bucket(settings.STATIC_COPY.url)
+
+
+def found_at(bucket: Bucket, path: str) -> tuple[Any, bytes]:
+    """What the server says of an object, and its bytes."""
+    said = bucket._client.get_object(Bucket=bucket._bucket, Key=f"tree/{path}")
+    return said, said["Body"].read()
+
+
+def listed(bucket: Bucket) -> list[Any]:
+    document = json.loads(found_at(bucket, f"private/{VERSIONS}")[1])
+    return [one["version"] for one in document["modules"][0]["versions"]]
 
 
 def test_a_bucket_has_the_files_with_their_types_and_lifetimes(published, bucket, follow, settings):
@@ -53,27 +66,23 @@ def test_a_bucket_has_the_files_with_their_types_and_lifetimes(published, bucket
 
     follow()
 
-    found = httpx.get(f"{bucket}/private/{ZIP}")
-    assert found.headers["content-type"] == "application/zip"
-    assert found.headers["cache-control"] == "private, max-age=86400"
-    assert len(found.content) == release.size
-    listed = httpx.get(f"{bucket}/private/v1/modules/acme/vpc/aws/versions")
-    assert listed.json()["modules"][0]["versions"][0]["version"] == "1.2.0"
-    assert listed.headers["cache-control"] == "private, max-age=10"
-    assert httpx.get(f"{bucket}/public/.well-known/terraform.json").headers["content-type"] == "application/json"
+    said, data = found_at(bucket, f"private/{ZIP}")
+    assert (said["ContentType"], said["CacheControl"]) == ("application/zip", "private, max-age=86400")
+    assert len(data) == release.size
+    assert listed(bucket) == ["1.2.0"]
+    assert found_at(bucket, f"private/{VERSIONS}")[0]["CacheControl"] == "private, max-age=10"
+    assert found_at(bucket, "public/.well-known/terraform.json")[0]["ContentType"] == "application/json"
     assert list(checking.differences(settings.STATIC_COPY.url, repair=False)) == []
 
 
-def test_bytes_in_the_same_bucket_are_copied_by_the_server(bucket, settings, s3_url, monkeypatch, acme):
+def test_bytes_in_the_same_bucket_are_copied_by_the_server(bucket, settings):
     settings.STORAGE_URL = settings.STATIC_COPY.url.replace("/tree?", "/larder?")
-    target = Bucket(settings.STATIC_COPY.url)
     digest = "ab" * 32
-    target._client.put_object(Bucket=target._bucket, Key=f"larder/sha256/ab/{digest}", Body=b"the bytes")
-    stored = following.documents.Stored(digest, 9)
+    bucket._client.put_object(Bucket=bucket._bucket, Key=f"larder/sha256/ab/{digest}", Body=b"the bytes")
 
-    target.put([(f"private/{ZIP}", stored)])
+    bucket.put([(f"private/{ZIP}", Stored(digest, 9))])
 
-    assert httpx.get(f"{bucket}/private/{ZIP}").content == b"the bytes"
+    assert found_at(bucket, f"private/{ZIP}")[1] == b"the bytes"
 
 
 @pytest.mark.slow
@@ -91,7 +100,7 @@ def test_a_bucket_that_fails_keeps_the_change_until_it_answers(fault, published,
     follow()
 
     assert not Due.objects.exists()
-    assert httpx.get(f"{bucket}/private/v1/modules/acme/vpc/aws/versions").json()["modules"][0]["versions"] == []
+    assert listed(bucket) == []
 
 
 def test_a_bucket_that_refuses_says_so(published, bucket, server, settings):
@@ -114,8 +123,8 @@ def test_a_list_that_is_old_changes_nothing(published, bucket, follow, olga, mon
 
     follow()
 
-    assert httpx.get(f"{bucket}/private/{ZIP}").status_code == 404
-    assert httpx.get(f"{bucket}/private/v1/modules/acme/vpc/aws/versions").status_code == 404
+    assert bucket.stored(f"private/{ZIP}") is None
+    assert bucket.stored(f"private/{VERSIONS}") is None
 
 
 def test_a_second_writer_of_a_bucket_waits_for_the_lease_of_the_first(bucket, db, settings):

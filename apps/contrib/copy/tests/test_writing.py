@@ -73,7 +73,7 @@ def test_a_change_writes_one_address_one_shard_and_the_root_alone(published, tre
     written: list[str] = []
     put = Folder.put
     monkeypatch.setattr(
-        Folder, "put", lambda self, files: (written.extend(path for path, _ in files), put(self, files))
+        Folder, "put", lambda self, files, **more: (written.extend(path for path, _ in files), put(self, files, **more))
     )
 
     published("acme/vpc/aws", "1.3.0")
@@ -100,7 +100,9 @@ def test_what_becomes_private_leaves_the_public_side_first(published, acme, tree
     Due.objects.create(scope="namespace acme")
     seen = []
     put = Folder.put
-    monkeypatch.setattr(Folder, "put", lambda self, written: (seen.append(files("public")), put(self, written)))
+    monkeypatch.setattr(
+        Folder, "put", lambda self, written, **more: (seen.append(files("public")), put(self, written, **more))
+    )
 
     follow()
 

@@ -35,10 +35,10 @@ class Bucket(S3Backend):
     def held(self) -> Iterator[None]:
         yield  # the row of the copy alone says who writes
 
-    def put(self, files: Sequence[File]) -> None:
+    def put(self, files: Sequence[File], *, is_last: bool = True) -> None:  # noqa: ARG002  # each is durable at once
         self._all(lambda file: self._put_file(*file), files)
 
-    def remove(self, paths: Sequence[str]) -> None:
+    def remove(self, paths: Sequence[str], *, is_last: bool = True) -> None:  # noqa: ARG002  # likewise
         self._all(self._delete_file, paths)
 
     def stored(self, path: str) -> Stored | None:

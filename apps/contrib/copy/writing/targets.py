@@ -1,14 +1,14 @@
 """The targets of a copy: a folder of this host, or a bucket.
 
-Both take files in batches, and a batch is durable when `put` returns. A file appears whole: by a rename, or by one
-request. Callers write one batch after the other, so that what names a file comes after it.
+Both take files in batches. A file appears whole: by a rename, or by one request. Callers write one batch after the
+other, so that what names a file comes after it, for clients and after a power cut alike.
 """
 
 import errno
 import fcntl
 import hashlib
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -41,10 +41,11 @@ class Target(Protocol):
     def held(self) -> Any:
         """A context in which no other writer of this host writes. Raises Busy."""
 
-    def put(self, files: Sequence[File]) -> None: ...
+    def put(self, files: Sequence[File], *, is_last: bool = True) -> None:
+        """Write files. They are durable before the next batch appears; the last one is when this returns."""
 
-    def remove(self, paths: Sequence[str]) -> None:
-        """Remove files, which need not be there."""
+    def remove(self, paths: Sequence[str], *, is_last: bool = True) -> None:
+        """Remove files, which need not be there. Durable as those of `put`."""
 
     def stored(self, path: str) -> Stored | None:
         """Read the file, and return what it has."""
@@ -73,6 +74,7 @@ class Folder:
     def __init__(self, root: Path) -> None:
         self.root = root
         self._made: set[Path] = set()
+        self._changed: set[Path] = set()  # folders whose names are not durable yet
         self._number = 0
 
     @contextmanager
@@ -92,21 +94,26 @@ class Folder:
                     left.unlink()
             yield
 
-    def put(self, files: Sequence[File]) -> None:
+    def put(self, files: Sequence[File], *, is_last: bool = True) -> None:
         with _errors():
-            written = [(self._written(content), self.root / path) for path, content in files]
-            self._settle([temporary for temporary, _ in written])
+            new: list[Path] = []
+            written = [(self._written(content, new), self.root / path) for path, content in files]
+            self._settle([*new, *self._changed])
             for temporary, target in written:
                 self._make(target.parent)
                 temporary.replace(target)
-            self._settle({target.parent for _, target in written})
+                self._changed.add(target.parent)
+            if is_last:
+                self._settle(self._changed)
 
-    def remove(self, paths: Sequence[str]) -> None:
+    def remove(self, paths: Sequence[str], *, is_last: bool = True) -> None:
         with _errors():
             for path in paths:
                 (self.root / path).unlink(missing_ok=True)
             for folder in {(self.root / path).parent for path in paths}:
                 self._prune(folder)
+            if is_last:
+                self._settle(self._changed)
 
     def stored(self, path: str) -> Stored | None:
         with _errors():
@@ -142,7 +149,8 @@ class Folder:
         except FileNotFoundError:
             raise store.Missing(f"{path} is not in the copy.") from None
 
-    def _written(self, content: Content) -> Path:
+    def _written(self, content: Content, new: list[Path]) -> Path:
+        """Write a temporary file. It is added to `new` unless its bytes are durable: those of a link are."""
         self._number += 1
         temporary = self.root / WRITING / f"{os.getpid()}-{self._number}.part"
         if isinstance(content, bytes):
@@ -154,6 +162,7 @@ class Folder:
                 for step in store.read(content.digest):
                     file.write(step)
         temporary.chmod(FILE_MODE)
+        new.append(temporary)
         return temporary
 
     def _linked(self, content: Stored, temporary: Path) -> bool:
@@ -183,31 +192,36 @@ class Folder:
             for one in reversed(missing):
                 one.mkdir()
                 one.chmod(FOLDER_MODE)
-            self._settle({one.parent for one in missing})
+                self._changed.add(one.parent)
             self._made.update(missing)
 
     def _prune(self, folder: Path) -> None:
         """Remove folders in which nothing is left."""
         while folder not in (self.root, self.root / "public", self.root / "private"):
             self._made.discard(folder)
+            self._changed.discard(folder)
             try:
                 folder.rmdir()
+            except FileNotFoundError:
+                pass
             except OSError:
-                return
+                break
             folder = folder.parent
+        if folder.is_dir():
+            self._changed.add(folder)
 
-    def _settle(self, paths: Iterable[Path]) -> None:
-        """Have files and folders survive a power cut."""
-        found = list(paths)
-        if len(found) >= MANY:
+    def _settle(self, paths: Collection[Path]) -> None:
+        """Have files and folders survive a power cut, and with them what the batch before has changed."""
+        if len(paths) >= MANY:
             os.sync()
-            return
-        for path in found:
-            descriptor = os.open(path, os.O_RDONLY)
-            try:
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        else:
+            for path in paths:
+                descriptor = os.open(path, os.O_RDONLY)
+                try:
+                    os.fsync(descriptor)
+                finally:
+                    os.close(descriptor)
+        self._changed.clear()
 
 
 @contextmanager

@@ -30,7 +30,7 @@ from apps.lib.addresses import canonical
 # Longer than a batch takes. A writer that dies in a bucket keeps others out for so long; in a folder a lock says more.
 LEASE = timedelta(seconds=60)
 # Files in one batch: it is durable as a whole, and then the lease is renewed.
-BATCH = 500
+BATCH = 1_000
 # An address whose bytes cannot be read is tried again after that.
 RETRY = timedelta(minutes=5)
 SIGN = "sign-static-copy"
@@ -127,6 +127,7 @@ class Writer:
             self._put([file for file in puts if _rank(file[0]) == rank])
         self._put([file for file in puts if file[0].startswith("manifest/")])
         self._remove([path for change in changes for path in change.removals])
+        self.target.put([])
         with self._fenced():
             for change in changes:
                 change.row.was, change.row.due_at, change.row.is_sealed = b"", change.rendered.due_at, False
@@ -137,16 +138,16 @@ class Writer:
     def _put(self, files: list[File]) -> None:
         for start in range(0, len(files), BATCH):
             self.advance()
-            self.target.put(files[start : start + BATCH])
+            self.target.put(files[start : start + BATCH], is_last=False)
 
     def _remove(self, paths: list[str]) -> None:
         for rank in reversed(Rank):
             some = [path for path in paths if _rank(path) == rank]
             for start in range(0, len(some), BATCH):
                 self.advance()
-                self.target.remove(some[start : start + BATCH])
+                self.target.remove(some[start : start + BATCH], is_last=False)
         if lists := [path for path in paths if path.startswith("manifest/")]:
-            self.target.remove(lists)
+            self.target.remove(lists, is_last=False)
 
     def _give_up(self, changes: Sequence[Change], reason: str) -> None:
         for change in changes:
@@ -189,6 +190,7 @@ class Writer:
             shards[shard] = stored_as(document).digest
             files.append((layout.shard_path(shard), document))
         self._put(files)
+        self.target.put([])
         now = timezone.now()
         # A time, so that it grows after a database was restored too.
         sequence = max(root.sequence + 1, int(now.timestamp()))
@@ -216,6 +218,7 @@ class Writer:
             return False
         if root.put_at is None:
             self._put([(layout.MANIFEST, bytes(root.envelope))])
+            self.target.put([])
             Root.objects.filter(pk=root.pk, sequence=root.sequence).update(put_at=timezone.now())
         return True
 
