@@ -46,7 +46,12 @@ def opened(place: str, *, headers: Mapping[str, str] | None = None) -> Iterator[
     authorization = f"Bearer {settings.FOLLOW.token}"
     try:
         with fetching.opened(
-            "GET", url, headers=_HEADERS | (headers or {}), route=_route(), limits=FILES, authorization=authorization
+            "GET",
+            url,
+            headers={**_HEADERS, **(headers or {})},
+            route=_route(),
+            limits=FILES,
+            authorization=authorization,
         ) as answer:
             if answer.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
                 raise LeaderAway(

@@ -177,8 +177,8 @@ def test_a_follower_takes_the_signed_tree_and_asks_who_may_read(site: Site, sett
     follower = serving.Follower(lambda _: HttpResponse(status=500))
 
     def ask(path: str, token: str = "") -> HttpResponseBase:
-        headers = {"HTTP_AUTHORIZATION": f"Bearer {token}"} if token else {}
-        return follower(RequestFactory().get(path, **headers))
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return follower(RequestFactory().get(path, headers=headers))
 
     assert ask(PRIVATE.replace("shed", "yard")).status_code == 200
     assert [ask(PRIVATE).status_code, ask(PRIVATE, "no token").status_code] == [401, 401]
