@@ -87,7 +87,7 @@ def test_the_root_is_signed_and_leads_to_every_file(published, tree, signed, set
     assert dsse.parse(envelope).payload_type == PAYLOAD_TYPE
     root = json.loads(verified.payload)
     assert root["registry"] == settings.PUBLIC_URL
-    digests = {}
+    digests: dict[str, str] = {}
     for shard, digest in root["shards"].items():
         document = (tree / f"manifest/{shard}.json").read_bytes()
         assert hashlib.sha256(document).hexdigest() == digest

@@ -13,7 +13,7 @@ from apps.blobs import store
 from apps.contrib.copy.models import Copy, Due, Written
 from apps.contrib.copy.settings_values import StaticCopy
 from apps.contrib.copy.tree import layout
-from apps.contrib.copy.tree.layout import Rank
+from apps.contrib.copy.tree.layout import Address, Rank
 from apps.contrib.copy.writing import following
 from apps.contrib.copy.writing.targets import Folder
 from apps.jobs.models import Job
@@ -72,9 +72,12 @@ def test_a_change_writes_one_address_one_shard_and_the_root_alone(published, tre
     follow()
     written: list[str] = []
     put = Folder.put
-    monkeypatch.setattr(
-        Folder, "put", lambda self, files, **more: (written.extend(path for path, _ in files), put(self, files, **more))
-    )
+
+    def noted(self, files, **more):
+        written.extend(path for path, _ in files)
+        put(self, files, **more)
+
+    monkeypatch.setattr(Folder, "put", noted)
 
     published("acme/vpc/aws", "1.3.0")
     follow()
@@ -84,7 +87,7 @@ def test_a_change_writes_one_address_one_shard_and_the_root_alone(published, tre
         "private/packages/modules/acme/vpc/aws/1.3.0.zip",
         f"private/{VPC}/1.3.0/download",
         f"private/{VPC}/versions",
-        f"manifest/{address.shard}/{following.Address.parse(address.address).digest}.json",
+        f"manifest/{address.shard}/{Address.parse(address.address).digest}.json",
         f"manifest/{address.shard}.json",
     ]
 
@@ -100,9 +103,12 @@ def test_what_becomes_private_leaves_the_public_side_first(published, acme, tree
     Due.objects.create(scope="namespace acme")
     seen = []
     put = Folder.put
-    monkeypatch.setattr(
-        Folder, "put", lambda self, written, **more: (seen.append(files("public")), put(self, written, **more))
-    )
+
+    def noted(self, written, **more):
+        seen.append(files("public"))
+        put(self, written, **more)
+
+    monkeypatch.setattr(Folder, "put", noted)
 
     follow()
 

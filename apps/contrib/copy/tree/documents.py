@@ -246,7 +246,7 @@ def _mirror(rendered: Rendered, now: datetime) -> None:
 
 def _blocked(digests: Iterable[str]) -> set[str]:
     """Return those whose bytes are in quarantine, in any release."""
-    wanted, blocked = sorted(set(digests)), set()
+    wanted, blocked = sorted(set(digests)), set[str]()
     for start in range(0, len(wanted), _AT_ONCE):
         some = wanted[start : start + _AT_ONCE]
         whole = Release.objects.filter(digest__in=some, quarantined_at__isnull=False).values_list("digest")

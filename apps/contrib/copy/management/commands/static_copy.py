@@ -29,7 +29,7 @@ class Command(BaseCommand):
         only.add_argument("--check", action="store_true", help="compare every file, and write nothing")
         only.add_argument("--rebuild", action="store_true", help="compare every file, and repair what differs")
 
-    def handle(self, *, to: str | None, check: bool, rebuild: bool, **_: Any) -> None:  # type: ignore[override]
+    def handle(self, *, to: str | None, check: bool, rebuild: bool, **_: Any) -> None:
         url = to or settings.STATIC_COPY.url
         if not url:
             raise CommandError("Name a place: --to file:///folder or --to s3://bucket, or set LARDER_STATIC_COPY_URL.")

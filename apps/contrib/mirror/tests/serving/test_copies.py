@@ -12,6 +12,7 @@ RANDOM = HostedProvider(shelf.HOST, "hashicorp", "random")
 
 def copied() -> MirroredCopy | None:
     assert mirrors.others is not None
+    assert list(mirrors.others.copied_providers()) == [RANDOM]
     return mirrors.others.copied(RANDOM)
 
 
@@ -26,11 +27,10 @@ def test_a_copy_has_the_versions_of_which_packages_are_stored(db):
     assert [number for number, _ in found.versions] == ["3.6.0"]
     assert [one.digest for one in found.versions[0][1]] == [stored.digest]
     assert found.is_public
-    assert list(mirrors.others.copied_providers()) == [RANDOM]
 
 
 def test_what_policy_holds_back_comes_when_its_time_has_come(db):
-    upstream = shelf.add_upstream(cooldown_days=7)
+    upstream = shelf.add_upstream(cooldown_days=7, visibility=Visibility.PRIVATE)
     shelf.add_package(shelf.add_version(upstream))
 
     found = copied()
