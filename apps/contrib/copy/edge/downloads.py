@@ -74,7 +74,7 @@ def count(path: Path) -> Counted:
     return counted
 
 
-def _whole_lines(log: IO[bytes]) -> Iterator[bytes]:
+def _whole_lines(log: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
     """Leave a line that is still being written."""
     while (line := log.readline(MAX_LINE)).endswith(b"\n") or len(line) == MAX_LINE:
         yield line

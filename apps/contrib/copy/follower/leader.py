@@ -42,11 +42,16 @@ class Said:
 @contextmanager
 def opened(place: str, *, headers: Mapping[str, str] | None = None) -> Iterator[fetching.Response]:
     """Open a file of the leader's tree, by its path from the root. Raises LeaderAway, also for another status."""
-    url = f"{settings.FOLLOW.url}{TREE}{quote(place)}"
+    url, wanted = f"{settings.FOLLOW.url}{TREE}{quote(place)}", {**_HEADERS, **(headers or {})}
     authorization = f"Bearer {settings.FOLLOW.token}"
     try:
         with fetching.opened(
-            "GET", url, headers=_HEADERS | (headers or {}), route=_route(), limits=FILES, authorization=authorization
+            "GET",
+            url,
+            headers=wanted,
+            route=_route(),
+            limits=FILES,
+            authorization=authorization,
         ) as answer:
             if answer.status not in (HTTPStatus.OK, HTTPStatus.PARTIAL_CONTENT):
                 raise LeaderAway(

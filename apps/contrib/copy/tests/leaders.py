@@ -62,7 +62,8 @@ class Leader:
     def publish(self, *, registry: str = "", sequence: int | None = None, key: Key | None = None) -> None:
         """Write the whole tree, as the writer does: the manifest last."""
         self.sequence = self.sequence + 1 if sequence is None else sequence
-        served, shards = {}, {}
+        served: dict[str, bytes] = {}
+        shards: dict[str, dict[str, str]] = {}
         for text, (is_public, files) in self.addresses.items():
             address = Address.parse(text)
             for place, data in files.items():

@@ -16,6 +16,7 @@ from apps.contrib.copy.tree.documents import Stored, as_bytes
 from apps.contrib.copy.tree.layout import Address
 from apps.releases.catalogue.reading import moment_text
 
+PAYLOAD_TYPE = layout.PAYLOAD_TYPE
 # The digest of a shard without an address.
 EMPTY = ""
 

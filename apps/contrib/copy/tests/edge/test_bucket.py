@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import boto3
 import httpx
 import pytest
 
@@ -24,7 +23,6 @@ from tests.postgres import free_port
 __all__ = ["depot"]
 pytestmark = pytest.mark.live
 PAGE = "docs/static-copy-edge.md"
-CREDENTIALS = {name.lower(): value for name, value in s3.KEYS.items()}
 CDN = """
 {user} daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
 events {{ worker_connections 64; }}
@@ -94,8 +92,7 @@ def allow_reading(address: S3Address) -> None:
     [policy] = [json.loads(fence.text) for fence in documents.fences(PAGE) if fence.language == "json"]
     [statement] = policy["Statement"]
     statement["Resource"] = f"arn:aws:s3:::{address.bucket}/{address.prefix}/public/*"
-    client = boto3.client("s3", endpoint_url=address.endpoint, region_name=address.region, **CREDENTIALS)
-    client.put_bucket_policy(Bucket=address.bucket, Policy=json.dumps(policy))
+    s3.put_policy(address, policy)
 
 
 def answers(url: str) -> bool:

@@ -10,6 +10,7 @@ from django.core.management import CommandError, call_command
 from apps.contrib.copy.edge import downloads
 from apps.contrib.copy.models import CountedLog
 from apps.lib.errors import Conflict
+from apps.releases.catalogue import downloads as recording
 from apps.releases.models import DownloadCount, Fetch
 from tests.protocol.providers import cast
 
@@ -108,7 +109,7 @@ def test_lines_of_another_format_and_versions_that_are_gone_are_told_apart(log, 
 def test_a_crash_counts_no_line_twice(log, monkeypatch):
     monkeypatch.setattr(downloads, "LINES", 2)
     write(log, *[line() for _ in range(5)])
-    written, real = [], downloads.downloads.write
+    written, real = [], recording.write
 
     def dies(batch):
         written.append(batch)
@@ -117,7 +118,7 @@ def test_a_crash_counts_no_line_twice(log, monkeypatch):
         return real(batch)
 
     with monkeypatch.context() as during:
-        during.setattr(downloads.downloads, "write", dies)
+        during.setattr(recording, "write", dies)
         with pytest.raises(KeyboardInterrupt):
             downloads.count(log)
     assert downloads.count(log).downloads == 3
@@ -126,13 +127,13 @@ def test_a_crash_counts_no_line_twice(log, monkeypatch):
 
 def test_two_at_once_do_not_count_a_line_twice(log, monkeypatch):
     write(log, line())
-    real = downloads.downloads.write
+    real = recording.write
 
     def other_first(batch):
         CountedLog.objects.update(position=1)
         return real(batch)
 
-    monkeypatch.setattr(downloads.downloads, "write", other_first)
+    monkeypatch.setattr(recording, "write", other_first)
     with pytest.raises(Conflict, match="Another process is counting this log"):
         downloads.count(log)
     assert counts() == {}

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from math import inf
 
 import pytest
+from django.utils import timezone
 
 from apps.contrib.copy.edge.settings_values import Follow
 from apps.contrib.copy.follower import fetching, monitoring, trusting
@@ -248,5 +249,5 @@ def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch):
         "larder_follower_failing": True,
     }
     assert monitoring.part_states() == {"leader": True}
-    monkeypatch.setattr(monitoring.timezone, "now", lambda: datetime.now(UTC) + monitoring.LATE)
+    monkeypatch.setattr(timezone, "now", lambda: datetime.now(UTC) + monitoring.LATE)
     assert monitoring.part_states() == {"leader": False}

@@ -3,12 +3,16 @@
 import hashlib
 import json
 import time
+from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from django.http import HttpResponse
 from django.test import RequestFactory
+from django.utils import timezone
 
 from apps.contrib.copy.follower import fetching, serving
+from apps.contrib.copy.follower import leader as asking
 from apps.contrib.copy.follower.leader import Said
 from apps.lib.process import outside
 
@@ -25,12 +29,13 @@ def ask(leader, monkeypatch):
     follower = serving.Follower(lambda _: HttpResponse("its own page"))
 
     def asked(path, method="GET", **headers):
-        answer = follower(RequestFactory().generic(method, path, **headers))
+        answer: Any = follower(RequestFactory().generic(method, path, **headers))
         answer.body = b"".join(answer) if answer.streaming else answer.content
         return answer
 
-    asked.permissions = follower.permissions
-    return asked
+    found: Any = asked
+    found.permissions = follower.permissions
+    return found
 
 
 def test_public_documents_and_packages_are_served_without_the_leader(ask, leader):
@@ -87,13 +92,13 @@ def test_a_link_opens_no_other_namespace_and_ends(ask, monkeypatch, leader):
         assert (answer.status_code, "expired or was changed" in answer.body.decode()) == (403, True)
     expiry = int(path.split("/")[3])
     assert 24 * 3600 < expiry - time.time() <= 48.3 * 3600
-    monkeypatch.setattr(serving.timezone, "now", lambda: serving.timezone.datetime.fromtimestamp(expiry))
+    monkeypatch.setattr(timezone, "now", lambda: datetime.fromtimestamp(expiry, UTC))
     assert ask(path).status_code == 403
 
 
 def test_while_the_leader_is_away_only_who_was_seen_reads_on_and_not_for_ever(ask, leader, monkeypatch):
     clock = [time.monotonic()]
-    monkeypatch.setattr(serving.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     assert ask(f"{PRIVATE}/versions", **BOB).status_code == 200
     leader.is_away = True
     clock[0] += 60 + 3599
@@ -109,7 +114,7 @@ def test_a_revoked_token_reads_no_more_once_its_answer_is_old_and_not_again_whil
     ask, leader, monkeypatch
 ):
     clock = [time.monotonic()]
-    monkeypatch.setattr(serving.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(time, "monotonic", lambda: clock[0])
     assert ask(f"{PRIVATE}/versions", **BOB).status_code == 200
     leader.readers.clear()
     clock[0] += 59
@@ -123,7 +128,7 @@ def test_a_revoked_token_reads_no_more_once_its_answer_is_old_and_not_again_whil
 
 def test_of_many_tokens_the_oldest_answers_are_forgotten(ask, monkeypatch):
     monkeypatch.setattr(serving, "MOST_PERMISSIONS", 2)
-    monkeypatch.setattr(serving.leader, "authorise", lambda *_: Said(200, 60, 60))
+    monkeypatch.setattr(asking, "authorise", lambda *_: Said(200, 60, 60))
     for number in range(5):
         ask.permissions.status("acme", f"Bearer {number}")
     assert len(ask.permissions._said) == 2
@@ -142,7 +147,7 @@ def test_everything_else_is_at_the_leader_but_the_pages_of_the_follower_itself(a
 
 
 def test_a_leader_that_hangs_is_given_up_and_then_left_alone(ask, leader, monkeypatch):
-    monkeypatch.setattr(serving.leader, "ASK_SECONDS", 0.2)
+    monkeypatch.setattr(asking, "ASK_SECONDS", 0.2)
     leader.delay = 1.0
     for _ in range(outside.MAX_FAILURES):
         began = time.monotonic()
