@@ -8,6 +8,7 @@ ON_CALL = {
 }
 PARTS = ("static-copy",)
 SMALL = {
+    "copy.Bundle": "one for each bundle that was made or imported",
     "copy.Copy": "one for each place",
     "copy.Root": "one for each copy",
     "copy.Due": "changes of the last second, or since the copy's storage is away",
