@@ -4,6 +4,7 @@ from django.db import models
 from django.db.models import Q
 
 from apps.contrib.copy import packed
+from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.tree import layout
 
 
@@ -98,4 +99,8 @@ class CountedLog(models.Model):
 
 
 # What the role of signing workers may do with which table (`room.signing_tables`).
-SIGNED = {Root: {"SELECT": (), "UPDATE": ("envelope",)}, Due: {"INSERT": (), "SELECT": ("id",)}}
+SIGNED = {
+    Root: {"SELECT": (), "UPDATE": ("envelope",)},
+    Due: {"INSERT": (), "SELECT": ("id",)},
+    Bundle: {"SELECT": (), "UPDATE": ("envelope", "key_id")},
+}

@@ -17,9 +17,10 @@ class Copy(Room):
 
     periodic_tasks = {"tick-static-copy": {"task": "copy.tick", "schedule": 5.0}}
     starts = ("follower.fetching.start",)
-    queues = {"sign": ("sign-static-copy",)}
+    queues = {"sign": ("sign-static-copy", "sign-bundle")}
     job_targets = ("tasks.TARGETS",)
     signing_tables = ("models.SIGNED",)
+    after_publication = ("bundle.importing.published",)
 
     admin_lists = ("Static copy", ("Copy", "Due"))
     alarm_tiles = {"static copy that fails": ("Copy", "monitoring.failing", "", "monitoring.why")}

@@ -8,6 +8,7 @@ ON_CALL = {
 }
 PARTS = ("static-copy", "leader")
 SMALL = {
+    "copy.Bundle": "one for each bundle that was made or imported",
     "copy.Copy": "one for each place",
     "copy.Root": "one for each copy",
     "copy.CountedLog": "one for each rotation of a log",
