@@ -42,6 +42,7 @@ from apps.releases.models import Release, ReleaseBlob
 JOB = "follow-static-copy"
 # A job that runs may have looked for the last time when a change comes: then there is a second one.
 TARGETS = (0, 1)
+SHARE = "static-copy"
 EVERYTHING = "everything"
 # A job waits so long for the next change before it ends, and runs no longer than that.
 LINGER_SECONDS, LONGEST_SECONDS = 5.0, 60.0
@@ -76,7 +77,8 @@ def listen(scopes: frozenset[str], subject: str) -> None:
 def ring() -> None:
     """Have a job look for changes."""
     for target in TARGETS:
-        if queue.enqueue_once(JOB, target=target, created_by_id=None):
+        # With a turn of its own: behind the jobs of a busy namespace it would wait for all of them.
+        if queue.enqueue_once(JOB, target=target, created_by_id=None, source="", share=SHARE):
             return
 
 
