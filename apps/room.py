@@ -66,6 +66,40 @@ class VersionTab:
     count: Name = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A kind of what a file describes for `manage.py apply`: its key there, and its routes in the API.
+
+    `one`: the route of one, by the field that names it: GET shows it, PUT (or PATCH) makes it so, DELETE removes it.
+    The field `id` stands for a number that Larder gives; no field, for the only one in what contains it (`within`).
+    `rows`: the route of their list, which adds by POST where `one` has no PUT; or, after a dot, the field of what
+    contains them. `identity`: the fields by which a numbered one is found again: all of them where it is empty.
+    `secrets`: fields that no answer shows. `own_first`: its name is that of another thing of the file, stands first in
+    the route, and comes after all others. `reads`: turns a row into the fields that make such a one, where they differ;
+    none for one that ended.
+    """
+
+    word: str
+    one: Mapping[str, str]
+    rows: str = ""
+    within: str = ""
+    identity: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    own_first: bool = False
+    reads: Name = ""
+
+    def fields_of(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return resolve_name(self.reads)(row) if self.reads else row
+
+    @property
+    def is_only(self) -> bool:
+        return "" in self.one
+
+    @property
+    def is_numbered(self) -> bool:
+        return "id" in self.one
+
+
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
 # the people and namespaces that they belong to. Its jobs go to the workers that may go out.
 ALWAYS = {
@@ -164,6 +198,12 @@ class Room(AppConfig):
     search_facets: Names = ()
 
     # --- Operators
+    # What `manage.py apply` reads in a file: what contains others comes before them.
+    described: tuple[Described, ...] = ()
+    # Describe this registry in such a file.
+    exports: Names = ()
+    # Bring the database to what the settings say, once its tables are up to date. Raise `Invalid` where that fails.
+    preparations: Names = ()
     # Raise `Invalid` where no process may start, with the database that it has. Called once the tables are up to date.
     start_checks: Names = ()
     # Keeps what LARDER_DEMO=on promises: without such a room nothing starts with it.

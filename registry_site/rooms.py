@@ -23,6 +23,7 @@ INSTALLED_ROOMS = {
     "builder": "apps.contrib.builder.room.Builder",
     "trusted": "apps.contrib.trusted.room.Trusted",
     "cleanup": "apps.contrib.cleanup.room.Cleanup",
+    "apply": "apps.contrib.apply.room.Apply",
     "copy": "apps.contrib.copy.room.Copy",
 }
 

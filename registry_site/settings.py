@@ -69,7 +69,7 @@ INSTALLED_APPS = [
     "apps.notify.room.Notify",
     "apps.provenance.room.Provenance",
     "apps.protocol",
-    "apps.api",
+    "apps.api.room.Api",
     "apps.portal",
     *rooms.installed(),
     "allauth",

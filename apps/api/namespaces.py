@@ -1,5 +1,6 @@
 """/api/v1/namespaces, and one: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -93,6 +94,12 @@ class Namespace(NamespaceNames):
     role = RoleField(allow_null=True, help_text="The caller's role; null if they have none.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that make such a namespace: an answer has the limits in force, not those that were set."""
+    own = NamespaceModel.objects.filter(name=row["name"]).values("quota_bytes", "quota_versions").first()
+    return {**row, **(own or {})}
 
 
 class NamespaceList(ListView):

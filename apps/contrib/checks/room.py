@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Room, VersionTab
+from apps.room import Described, MenuEntry, Room, VersionTab
 
 
 class Checks(Room):
@@ -27,6 +27,7 @@ class Checks(Room):
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
         "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),
     }
+    described = (Described("checks", {"": "namespace-checks"}, within="namespaces"),)
     help_topics = {"checks": "checks", "checks-policy": "checks#require-checks"}
 
     periodic_tasks = {

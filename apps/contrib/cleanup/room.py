@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Room
+from apps.room import Described, MenuEntry, Room
 
 
 class Cleanup(Room):
@@ -22,5 +22,6 @@ class Cleanup(Room):
         ),
     )
     help_topics = {"cleanup": "cleanup"}
+    described = (Described("cleanup", {"": "cleanup"}, within="namespaces"),)
 
     periodic_tasks = {"clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)}}

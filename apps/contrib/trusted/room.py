@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Room
+from apps.room import Described, MenuEntry, Room
 
 
 class Trusted(Room):
@@ -29,6 +29,15 @@ class Trusted(Room):
             before="keys",
             for_owners=True,
             words="ci oidc id token",
+        ),
+    )
+    described = (
+        Described(
+            "trusted_publishers",
+            {"id": "trusted-publisher"},
+            rows="trusted-publishers",
+            within="namespaces",
+            reads="apps.contrib.trusted.api.publishers.made_of",
         ),
     )
     help_topics = {"trusted-publishing": "trusted-publishing"}

@@ -3,6 +3,7 @@
 Owners connect and change them; publishers read what became of their tags.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -35,6 +36,11 @@ from apps.releases.lifecycle.access_impact import of_machine
 
 # A scan that ended a moment ago answers a request that is sent again.
 SCANNED_WITHIN = timedelta(minutes=1)
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a connection as they are sent now: `allow_submodules` is the old word for `submodules`."""
+    return {**row, "allow_submodules": None}
 
 
 class CredentialInput(serializers.Serializer[Any]):

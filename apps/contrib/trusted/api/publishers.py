@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/trusted-publishers for owners, and the exchange for runs of CI that have only an id token."""
 
+from collections.abc import Mapping
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -21,7 +22,7 @@ from rest_framework.serializers import (
 )
 
 from apps.accounts.access import gate
-from apps.accounts.identity.trusted.vendors import VENDORS
+from apps.accounts.identity.trusted.vendors import OIDC, VENDORS
 from apps.accounts.models import ApiToken, Namespace, Role, TokenExchange, TrustedPublisher
 from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import Consequences, MomentField, Shape, page
@@ -34,6 +35,14 @@ _NAMED = {
     name: sorted(kind for kind, vendor in VENDORS.items() if vendor.field_named(name))
     for name in dict.fromkeys(name for vendor in VENDORS.values() for name in vendor.field_names)
 }
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a rule as they were sent: an answer has those of its kind in `fields`, and all that it checks."""
+    sent = {**row, **row["fields"]}
+    if row["kind"] != OIDC.kind:
+        return {**sent, "claims": None}
+    return {**sent, "claims": {name: value for name, value in sent["claims"].items() if name not in ("iss", "aud")}}
 
 
 class TextOrNumber(serializers.JSONField):

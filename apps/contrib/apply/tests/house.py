@@ -1,0 +1,3 @@
+"""The rows of configuration as code in the tables of the house tests (see tests/rooms.py)."""
+
+SMALL = {"apply.SentSecret": "one for each secret of a file"}
