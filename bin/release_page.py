@@ -4,8 +4,7 @@
     python3 bin/release_page.py publish v0.1.0                                         makes the page
 
 It needs no package: pipelines call it with the system's Python. Which service it talks to, and with which permission,
-follows from the variables that the pipelines of GitHub and GitLab have. A page that a run has left half done is replaced.
-
+follows from the variables that the pipelines of GitHub and GitLab have. What a run has left half done is replaced.
 """
 
 import argparse

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from rest_framework.serializers import Serializer
 
+from apps.api.frame.base import Body
 from apps.contrib.apply import calls
 from apps.lib.errors import Invalid
 from apps.lib.text.counting import many
@@ -206,7 +206,7 @@ class _Reader:
             return [_unknown("The file", one, names) for one in given if one not in names]
         return [_unknown(place.rstrip(": "), one, names) for one in given if one not in known]
 
-    def wrong(self, entry: Entry, shapes: Sequence[type[Serializer[Any]]], place: str) -> list[str]:
+    def wrong(self, entry: Entry, shapes: Sequence[Body], place: str) -> list[str]:
         """What the API would say of the fields of each call, without their context."""
         found = []
         for shape in shapes:
@@ -236,7 +236,7 @@ class _Reader:
             return ""
 
 
-def shapes_of(entry: Entry) -> list[type[Serializer[Any]]]:
+def shapes_of(entry: Entry) -> list[Body]:
     """The bodies that describe it, the one that makes it first. Raises Invalid for a name that no URL can have."""
     one, rows = urls_of(entry, "0")
     makes = (calls.takes(one, "PUT") if one else None) or (calls.takes(rows, "POST") if rows else None)
