@@ -396,6 +396,4 @@ def _check(visibility: str, description: str, breaking_changes: str, cooldown_ho
     if visibility not in Visibility.values:
         raise Invalid(f"There is no visibility {visibility!r}.", hint=f"Use one of {', '.join(Visibility.values)}.")
     if len(description) > 200:  # noqa: PLR2004  # the column's width
-        raise Invalid(
-            "A description has at most 200 characters.", hint="Shorten it; put details in the module's README."
-        )
+        raise Invalid("A description has at most 200 characters.", hint="Put details in the README of the module.")

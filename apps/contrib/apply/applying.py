@@ -1,6 +1,5 @@
 """Applies a file, or says what it would change."""
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,12 +20,12 @@ def steps(path: Path, *, acts: bool) -> Iterator[Step]:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise Invalid(f"{path} cannot be read: {error}.", hint="Name a file of YAML in UTF-8.") from None
-    read = document.read(text, os.environ)  # noqa: TID251  # references name variables of this process
+    read = document.read(text, settings.APPLY.variable)
     yield from Run(Calls(operator()), acts=acts).steps(read)
 
 
 def at_start() -> None:
     """Apply LARDER_APPLY_FILE. Raises Invalid: a registry that is not as described does not start."""
-    if settings.APPLY_FILE:
-        for step in steps(Path(settings.APPLY_FILE), acts=True):
+    if settings.APPLY.file:
+        for step in steps(Path(settings.APPLY.file), acts=True):
             log.info("applied", change=str(step))

@@ -100,7 +100,7 @@ def address(route: str, *names: str) -> str:
     try:
         return reverse(f"api:{route}", args=names)
     except NoReverseMatch:
-        raise Invalid(f"{'/'.join(names)[:120]!a} is no name.", hint="Write it as pages show it.") from None
+        raise Invalid(f"{'/'.join(names)[:120]!a} cannot be a name.", hint="Write it as pages show it.") from None
 
 
 def takes(url: str, method: str) -> Any:

@@ -9,7 +9,7 @@
 Its words are those of the API. A value `{from_file: …}` or `{from_variable: …}` is read from there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -62,14 +62,14 @@ def kinds(within: str = "") -> list[Described]:
     return [kind for room in rooms() for kind in room.described if kind.within == within]
 
 
-def read(text: str, variables: Mapping[str, str]) -> Document:
-    """Raises Invalid with all mistakes, each with its place. `variables`: of the environment, for references."""
+def read(text: str, variable: Callable[[str], str]) -> Document:
+    """Raises Invalid with all mistakes, each with its place. `variable`: what one of the environment has."""
     if len(text.encode()) > LONGEST:
         raise Invalid(f"The file has more than {LONGEST // 1024**2} MiB.", hint="Split it: what a file lacks stays.")
     data = _parsed(text)
     if not isinstance(data, dict):
         raise Invalid(f"The file is {_named(data)}, expected keys such as `namespaces:`.")
-    reader = _Reader(variables)
+    reader = _Reader(variable)
     reader.count(data, "the file", ())
     prune = reader.prune(data.pop(PRUNE, []))
     entries = reader.children(data, "", "", ())
@@ -92,7 +92,7 @@ def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         if not isinstance(key, str):
-            raise Invalid(f"Line {key_node.start_mark.line + 1}: the key {key!r} is no text.", hint="Quote it.")
+            raise Invalid(f"Line {key_node.start_mark.line + 1}: the key {key!r} is not text.", hint="Quote it.")
         if key in found:
             raise Invalid(f"Line {key_node.start_mark.line + 1}: {key!a} is there twice.", hint="Keep one of them.")
         found[key] = loader.construct_object(value_node, deep=True)
@@ -108,14 +108,14 @@ def _parsed(text: str) -> Any:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise Invalid(f"{where}the file is no YAML: {getattr(error, 'problem', None) or error}.") from None
+        raise Invalid(f"{where}the file is not YAML: {getattr(error, 'problem', None) or error}.") from None
     except RecursionError:
         raise Invalid("The file is nested too deeply, or contains itself.") from None
 
 
 class _Reader:
-    def __init__(self, variables: Mapping[str, str]) -> None:
-        self.variables = variables
+    def __init__(self, variable: Callable[[str], str]) -> None:
+        self.variable = variable
         self.mistakes: list[str] = []
         self.counted = 0
 
@@ -207,7 +207,7 @@ class _Reader:
         return [_unknown(place.rstrip(": "), one, names) for one in given if one not in known]
 
     def wrong(self, entry: Entry, shapes: Sequence[Body], place: str) -> list[str]:
-        """What the API would say of the fields of each call, without their context."""
+        """Return what the API would say of the fields of each call, without their context."""
         found = []
         for shape in shapes:
             some = {name: value for name, value in entry.fields.items() if name in shape().fields}
@@ -226,9 +226,9 @@ class _Reader:
             return {key: self.resolved(one, f"{place}.{key}") for key, one in value.items()}
         source = str(value[names[0]])
         if names[0] == "from_variable":
-            if source not in self.variables:
+            if not self.variable(source):
                 self.mistakes.append(f"{place}: the variable {source!a} is not set.")
-            return self.variables.get(source, "")
+            return self.variable(source)
         try:
             return Path(source).read_text().strip()
         except (OSError, ValueError) as error:

@@ -65,7 +65,7 @@ def _one(by: Calls, kind: Described, parents: tuple[str, ...], row: dict[str, An
 
 
 def _without_more(entry: Entry, word: str, value: Any) -> Any:
-    """What the call takes of a list of maps: answers say more of each."""
+    """Leave out of a list of maps what the call does not take: answers say more of each."""
     if not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return value
     shape = next(shape for shape in shapes_of(entry) if word in shape().fields)

@@ -6,7 +6,7 @@ class Apply(Room):
     label = "apply"
     verbose_name = "Configuration as code"
 
-    settings = {"APPLY_FILE": "settings_values.read"}
+    settings = {"APPLY": "settings_values.read"}
     preparations = ("applying.at_start",)
     exports = ("exporting.text_here",)
     help_topics = {"as-code": "as-code"}

@@ -1,6 +1,7 @@
 """`manage.py apply` and `manage.py export`: what differs changes once, and nothing else does."""
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -155,7 +156,7 @@ def test_an_exported_registry_is_the_same_after_it_was_wiped_and_applied(apply: 
         ("namespaces: [{name: a}]", "visibility: This field is required"),
         ("namespaces: [{name: a, visibility: public, colour: red}]", "namespaces[0] has no 'colour'"),
         ("teams: [a, A]", "'A' is described at teams[0] already"),
-        ("teams: ['a/b']", "'a/b' is no name"),
+        ("teams: ['a/b']", "'a/b' cannot be a name"),
         ("teams: [{description: x}]", "teams[0] has no name"),
         ("teams: [{name: a, description: {from_variable: NO_SUCH_VARIABLE}}]", "'NO_SUCH_VARIABLE' is not set"),
         ("teams: [{name: a, description: {from_file: /nowhere/at-all}}]", "'/nowhere/at-all' cannot be read"),
@@ -193,7 +194,7 @@ def test_a_person_called_apply_is_not_made_an_operator(apply: Any, django_user_m
 
 
 def test_the_file_of_the_setting_is_applied_at_the_start(settings: Any, tmp_path: Path) -> None:
-    settings.APPLY_FILE = str(tmp_path / "larder.yaml")
+    settings.APPLY = replace(settings.APPLY, file=str(tmp_path / "larder.yaml"))
     with pytest.raises(Invalid, match="cannot be read"):
         applying.at_start()
 

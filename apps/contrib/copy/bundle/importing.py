@@ -64,7 +64,7 @@ class Outcome:
 
     @property
     def releases(self) -> ReleaseQuerySet:
-        """As they are now: workers publish what was begun."""
+        """Their rows as they are now: workers publish what was begun."""
         return Release.objects.filter(pk__in=[one.pk for one in self.begun]).select_related("namespace")
 
     @property
@@ -220,7 +220,7 @@ def _publish(opened: Opened, item: Item, viewer: Viewer, outcome: Outcome) -> No
 
 
 def _publish_module(opened: Opened, item: Item, viewer: Viewer, fetched: Fetched) -> Release:
-    """As a package that is served unchanged or refused. What its publisher was asked there, was answered there."""
+    """Publish a package unchanged, or not at all. What its publisher was asked there, was answered there."""
     address = ModuleAddress.parse(item.address)
     coordinate = module_publishing.authorise_coordinate(viewer, address, item.version)
     (file_name, digest), *_ = item.files.items()

@@ -130,7 +130,7 @@ def _answer(request: HttpRequest, place: str, *, is_public: bool) -> HttpRespons
         "X-Content-Type-Options": "nosniff",
     }
     etag = f'"{path.stat().st_mtime_ns:x}-{size:x}"'
-    return byte_response(request, size=size, etag=etag, headers=headers, read=lambda part: _part(path, part))  # type: ignore[arg-type]
+    return byte_response(request, size=size, etag=etag, headers=headers, read=lambda part: _part(path, part))  # type: ignore[arg-type]  # of REST framework, whose parts it does not use
 
 
 def _document(data: bytes, place: str, *, is_public: bool) -> HttpResponse:

@@ -24,6 +24,8 @@ OTHER = Ed25519PrivateKey.generate()
 PEM = OTHER.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
 Files = dict[str, bytes]
 
+pytestmark = pytest.mark.django_db  # the bundle is made in the database
+
 
 @pytest.fixture
 def whole(carried: Any, tmp_path: Path) -> Path:
