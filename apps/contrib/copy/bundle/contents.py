@@ -208,5 +208,6 @@ def names_in(raw: bytes, what: str) -> list[dict[str, Any]]:
         if not all(is_digest(one["digest"]) for one in entries):
             raise BadBundle(f"{what} names a blob by something else than sha256:<64 hex digits>.")
     except (ValueError, TypeError, KeyError, AttributeError) as problem:
-        raise BadBundle(f"{what} is not an image index: {str(problem)[:200]}.", hint="Copy the bundle again.") from None
+        why = f"an entry has no {problem}" if isinstance(problem, KeyError) else str(problem)[:200]
+        raise BadBundle(f"{what} is not an image index: {why}.", hint="Copy the bundle again.") from None
     return list(entries)

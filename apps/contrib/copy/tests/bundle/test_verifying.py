@@ -211,7 +211,7 @@ def test_a_folder_that_is_no_layout_is_refused(name, carried, whole):
     [
         (b"{", "is not an image index"),
         (b'{"manifests": []}', "has 0 signatures"),
-        (b'{"manifests": [{}]}', "no image index"),
+        (b'{"manifests": [{}]}', "an entry has no 'digest'"),
     ],
 )
 def test_an_index_that_is_none_is_refused(raw, sentence, carried, whole):
