@@ -1,6 +1,6 @@
 # Larder. `make run`, `make test` and `make bench` do all their own set-up; the other targets use what `make test` installed.
 .DEFAULT_GOAL := help
-.PHONY: help run test test-changed test-all nightly test-full test-python pictures lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
+.PHONY: help run test test-changed test-all nightly test-full test-python pictures docs lint types schema contracts migrations-check advisories lock trust bench chaos image push publish release clean
 BIN := .venv/bin
 PARALLEL := -n $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1) --dist loadgroup --no-loadscope-reorder
 PYTEST := $(BIN)/pytest $(PARALLEL)
@@ -80,6 +80,11 @@ schema: ## Write the OpenAPI document of the API, with examples that are sent fo
 pictures: ## Take the screenshots of the README anew (needs Chromium)
 	@bin/prepare requirements-dev.txt
 	@$(BIN)/python -m tests.browser.pictures
+
+docs: ## Build the documentation as a site, without the internet: site/<version> (SOURCE=https://… for links to the repository)
+	@VENV=.venv-docs bin/prepare requirements-docs.txt
+	@.venv-docs/bin/sphinx-build --quiet --fail-on-warning --keep-going --fresh-env -c bin/docs_site docs \
+		site/$$(python3 registry_site/version.py)
 
 contracts: ## Check which part may import which
 	@$(BIN)/lint-imports

@@ -35,7 +35,7 @@ class MenuEntry:
 
     `key`: by what the page itself says that it is this one. `permission`: of the staff who see it. `offer`: what pages
     that lead to it say of it. `words`: other words by which people look for it in the palette. `tab`: in which tab of a
-    namespace it is a section.
+    namespace it is a section, `before` which of its sections (a key), and whether it is `for_owners`, not publishers.
     """
 
     label: str
@@ -46,14 +46,17 @@ class MenuEntry:
     offer: str = ""
     words: str = ""
     tab: str = ""
+    before: str = ""
+    for_owners: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class VersionTab:
     """A tab on the pages of a version, of modules and of providers: `<address>/<version>/<page>`.
 
-    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version. `count`
-    is asked with what is opened: a number hides the tab at 0, None shows it without one.
+    `contents(request, opened, context)` adds to the context what `template` shows in the frame of the version.
+    `count(opened, mark)` gets the mark of the version that leads here, or None: a number hides the tab at 0, None shows
+    it without one.
     """
 
     page: str
@@ -61,6 +64,40 @@ class VersionTab:
     template: str
     contents: Name
     count: Name = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A kind of what a file describes for `manage.py apply`: its key there, and its routes in the API.
+
+    `one`: the route of one, by the field that names it: GET shows it, PUT (or PATCH) makes it so, DELETE removes it.
+    The field `id` stands for a number that Larder gives; no field, for the only one in what contains it (`within`).
+    `rows`: the route of their list, which adds by POST where `one` has no PUT; or, after a dot, the field of what
+    contains them. `identity`: the fields by which a numbered one is found again: all of them where it is empty.
+    `secrets`: fields that no answer shows. `own_first`: its name is that of another thing of the file, stands first in
+    the route, and comes after all others. `reads`: turns a row into the fields that make such a one, where they differ;
+    none for one that ended.
+    """
+
+    word: str
+    one: Mapping[str, str]
+    rows: str = ""
+    within: str = ""
+    identity: tuple[str, ...] = ()
+    secrets: tuple[str, ...] = ()
+    own_first: bool = False
+    reads: Name = ""
+
+    def fields_of(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
+        return resolve_name(self.reads)(row) if self.reads else row
+
+    @property
+    def is_only(self) -> bool:
+        return "" in self.one
+
+    @property
+    def is_numbered(self) -> bool:
+        return "id" in self.one
 
 
 # What a room that is left out contributes all the same: its rows are under the secret key, refer to blobs, and end with
@@ -86,6 +123,8 @@ class Room(AppConfig):
     # Sections of a namespace for its owners and publishers.
     namespace_menu: tuple[MenuEntry, ...] = ()
     version_tabs: tuple[VersionTab, ...] = ()
+    # Parts of the tab Usage of modules and providers, `<address>/<page>`: the label of each by its page.
+    usage_parts: Mapping[str, str] = {}
     # Sections of the page that says how to use Larder: the title of each, by the name of its template in
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
@@ -107,6 +146,8 @@ class Room(AppConfig):
     starts: Names = ()
     # Names of tasks by the queue that they go to.
     queues: Mapping[str, Names] = {}
+    # What the role of signing workers may do with its tables, by the model: as `database_roles` says it.
+    signing_tables: Names = ()
     # Queues that need a worker only while one of these functions says so.
     queue_needs: Mapping[str, Name] = {}
     # `targets.Source` by the kinds of jobs.
@@ -157,6 +198,12 @@ class Room(AppConfig):
     search_facets: Names = ()
 
     # --- Operators
+    # What `manage.py apply` reads in a file: what contains others comes before them.
+    described: tuple[Described, ...] = ()
+    # Describe this registry in such a file.
+    exports: Names = ()
+    # Bring the database to what the settings say, once its tables are up to date. Raise `Invalid` where that fails.
+    preparations: Names = ()
     # Raise `Invalid` where no process may start, with the database that it has. Called once the tables are up to date.
     start_checks: Names = ()
     # Keeps what LARDER_DEMO=on promises: without such a room nothing starts with it.

@@ -30,6 +30,7 @@ from bench import (
     slow,
     stale,
     starts,
+    static,
     uploads,
     upstream,
 )
@@ -56,6 +57,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "inspection": inspection.measure,
     "signing": signing.measure,
     "stale": stale.measure,
+    "static": static.measure,
     "starts": starts.measure,
 }
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "performance.md"

@@ -12,7 +12,7 @@ import tempfile
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-LOCKS = ("requirements.txt", "requirements-dev.txt")
+LOCKS = ("requirements.txt", "requirements-dev.txt", "requirements-docs.txt")
 SOURCES = ("pypi", "osv")
 # CVE-2019-10906 and more: a source that lists nothing for it does not know what it says.
 KNOWN_BAD = "jinja2==2.10"

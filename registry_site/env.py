@@ -21,7 +21,7 @@ from apps.lib.errors import Invalid
 from apps.lib.net.addresses import Networks
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
-from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls, trusted_issuers
+from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls
 from apps.lib.settings_values.identity_providers import IdentityProvider
 from apps.lib.settings_values.rates import DEFAULT_RATES, Rate, variable_of
 
@@ -125,11 +125,6 @@ def hostnames(name: str, default: str) -> frozenset[str]:
 def trusted_proxies(name: str) -> TrustedProxies:
     with stopping(name):
         return TrustedProxies.parse(words(name))
-
-
-def issuers(name: str) -> tuple[str, ...]:
-    with stopping(name):
-        return trusted_issuers.parse_all(words(name))
 
 
 def networks(name: str) -> Networks:

@@ -18,6 +18,13 @@ INSTALLED_ROOMS = {
     "saml": "apps.contrib.saml.room.Saml",
     "demo": "apps.contrib.demo.room.Demo",
     "checks": "apps.contrib.checks.room.Checks",
+    "reporting": "apps.contrib.reporting.room.Reporting",
+    "graph": "apps.contrib.graph.room.DependencyGraph",
+    "builder": "apps.contrib.builder.room.Builder",
+    "trusted": "apps.contrib.trusted.room.Trusted",
+    "cleanup": "apps.contrib.cleanup.room.Cleanup",
+    "apply": "apps.contrib.apply.room.Apply",
+    "copy": "apps.contrib.copy.room.Copy",
 }
 
 

@@ -69,7 +69,7 @@ INSTALLED_APPS = [
     "apps.notify.room.Notify",
     "apps.provenance.room.Provenance",
     "apps.protocol",
-    "apps.api",
+    "apps.api.room.Api",
     "apps.portal",
     *rooms.installed(),
     "allauth",
@@ -218,7 +218,6 @@ _kinds = rooms.identity_providers(ROOMS_LEFT_OUT)
 IDENTITY_PROVIDERS = env.identity_providers(_kinds)
 IDENTITY_PROVIDER_VARIABLES = " or ".join(f"{kind.prefix}_PROVIDERS" for kind in _kinds)
 APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI
-TRUSTED_ISSUERS = env.issuers("LARDER_TRUSTED_ISSUERS")  # of CI, beside the known ones (docs/trusted-publishing.md)
 SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")

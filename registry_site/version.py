@@ -2,9 +2,11 @@
 
 A checkout asks git. A copy without `.git` reads version.txt, which `git archive` fills in and the image's build
 overwrites (`--write`). A copy with neither is named by its own files. `python registry_site/version.py` prints it.
+Where no tag says more, the number is that of pyproject.toml, and what follows tells commits apart.
 """
 
 import hashlib
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,7 +31,7 @@ def _written(root: Path) -> str:
     text = (root / FILE).read_text()
     if "$" in text or "%" in text:
         return ""
-    return _named(text.split()[0])
+    return _named(text.split()[0], root)
 
 
 def _described(root: Path) -> str:
@@ -41,16 +43,25 @@ def _described(root: Path) -> str:
         done = subprocess.run(words, capture_output=True, text=True, timeout=10, check=True)  # noqa: S603
     except (OSError, subprocess.SubprocessError):
         return ""
-    return _named(done.stdout.strip())
+    return _named(done.stdout.strip(), root)
 
 
-def _named(described: str) -> str:
+def _named(described: str, root: Path) -> str:
     """Return the version as SemVer writes it: v0.1.0-3-g1a2b3c4 without its v, and a commit before the first tag as
-    0.0.0-g1a2b3c4.
+    0.1.0-g1a2b3c4.
     """
     if described[:1].isdigit() and "." in described:
         return described
-    return described[1:] if described.startswith("v") else f"0.0.0-g{described}"
+    return described[1:] if described.startswith("v") else f"{_number(root)}-g{described}"
+
+
+def _number(root: Path) -> str:
+    """The version that pyproject.toml names: the last release, or the first before there is one."""
+    try:
+        found = re.search(r'^version = "([^"]+)"$', (root / "pyproject.toml").read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1] if found else "0.0.0"
 
 
 def _of_files(root: Path) -> str:
@@ -58,7 +69,7 @@ def _of_files(root: Path) -> str:
     for path in sorted(path for name in SOURCES for path in (root / name).rglob("*") if path.is_file()):
         if "__pycache__" not in path.parts:
             found.update(f"{path.relative_to(root)}\0".encode() + hashlib.sha256(path.read_bytes()).digest())
-    return f"0.0.0-files-{found.hexdigest()[:12]}"
+    return f"{_number(root)}-files-{found.hexdigest()[:12]}"
 
 
 if __name__ == "__main__":

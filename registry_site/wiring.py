@@ -1,6 +1,7 @@
 """Fills in what a room asks for without knowing who answers: what the installed rooms contribute (apps/room.py)."""
 
 import sys
+from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.signals import user_logged_in
@@ -39,7 +40,7 @@ def connect() -> None:
     namespace_deletion.contents_checks = room.all_of("namespace_contents")
     namespace_deletion.endings = room.all_of("namespace_endings")
     creations.sources = room.all_of("created_by_tokens")
-    connections.sources = room.all_of("connections")
+    connections.sources = tuple(sorted(room.all_of("connections"), key=attrgetter("place")))
     connections.secrets = room.all_of("known_secrets")
     table.of_rooms = room.all_of("attention")
     gc.reference_checks = room.all_of("manifest_references")

@@ -1,5 +1,6 @@
 """An S3 server of the test run: moto's, in a process of its own."""
 
+import json
 import re
 import signal
 import subprocess
@@ -8,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
+import boto3
 import httpx
 
 from apps.lib.settings_values.storage_urls import S3Address
@@ -75,3 +78,10 @@ def keys(storage_url: str, folder: str) -> set[str]:
 def make_bucket(endpoint: str, name: str) -> None:
     """moto asks for no signature."""
     httpx.put(f"{endpoint}/{name}").raise_for_status()
+
+
+def put_policy(address: S3Address, policy: dict[str, Any]) -> None:
+    """Give the bucket a policy, as its owner does."""
+    credentials = {name.lower(): value for name, value in KEYS.items()}
+    client = boto3.client("s3", endpoint_url=address.endpoint, region_name=address.region, **credentials)
+    client.put_bucket_policy(Bucket=address.bucket, Policy=json.dumps(policy))

@@ -19,8 +19,7 @@ from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, Scope, TrustedPublisher, User
+from apps.accounts.models import ApiToken, Grant, Invitation, Membership, Role, Scope, User
 from apps.accounts.people import invitations, service_accounts, teams
 from apps.lib.errors import RegistryError
 
@@ -146,11 +145,6 @@ def _end_invitation(invitation: Invitation, actor: Viewer) -> None:
     invitations.revoke(invitation=invitations.managed_one(actor, invitation.pk), actor=actor)
 
 
-def _end_publisher(publisher: TrustedPublisher, actor: Viewer) -> None:
-    gate.namespace_for(actor, publisher.namespace.name, need=Role.OWNER)
-    publishers.end(publisher=publisher, actor=actor)
-
-
 def _open_tokens() -> QuerySet[ApiToken]:
     return ApiToken.objects.usable(timezone.now()).select_related("user__service_of")
 
@@ -181,12 +175,6 @@ _OWN = (
         _open_invitations,
         lambda invitation: f"“{invitation}”{f' to {invitation.namespace}' if invitation.namespace else ''}",
         _end_invitation,
-    ),
-    Source(
-        "trusted publisher",
-        lambda: TrustedPublisher.objects.filter(ended_at=None).select_related("namespace", "user"),
-        lambda publisher: f"{publisher.user} of {publisher.namespace}",
-        _end_publisher,
     ),
     Source("token", _open_tokens, lambda token: f"{token.start}… of {token.user}", _end_token),
     Source(

@@ -102,6 +102,9 @@ class Namespace(models.Model):
     # Empty in rows that an older Larder has created beside this one.
     skeleton = models.CharField(max_length=64, blank=True, default="", db_default="", editable=False)
     description = models.CharField(max_length=200, blank=True)
+    introduction = models.CharField(
+        max_length=1000, blank=True, default="", db_default="", help_text="“Start here” on its page. Markdown."
+    )
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PRIVATE)
     breaking_changes = models.CharField(
         max_length=6,
@@ -499,7 +502,7 @@ class ConnectionChange(models.Model):
 
 
 class TrustedPublisher(Connection):
-    """A rule: whose CI runs may publish here. `identity.trusted` has the verbs.
+    """A rule: whose CI runs may publish here. The room of trusted publishers has the verbs.
 
     `fields` are what its owner named, by the names of the vendor's declaration; `pinned` are the immutable ids that its
     first exchange added to them. The row stays when the rule ends, because releases name its `user`.

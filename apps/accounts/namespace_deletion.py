@@ -13,7 +13,6 @@ from django.utils import timezone
 from apps.accounts.access import connections, operators
 from apps.accounts.access.gate import Viewer, operates
 from apps.accounts.access.people_only import people_only
-from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Invitation, Membership, Namespace, Role, Team, User, Visibility
 from apps.accounts.people import invitations
 from apps.audit.kinds import Kind
@@ -57,7 +56,7 @@ def delete(*, namespace: Namespace, actor: Viewer) -> None:
         }
         for invitation in Invitation.objects.filter(namespace=row, used_at=None, revoked_at=None):
             invitations.revoke(invitation=invitation, actor=actor)
-        for end in (publishers.end_all, *endings):
+        for end in endings:
             end(namespace=row, actor=actor)
         held.delete()
         Namespace.objects.filter(pk=row.pk).update(

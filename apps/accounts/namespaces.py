@@ -21,6 +21,7 @@ from apps.audit.kinds import Kind
 from apps.lib.addresses import canonical, check_namespace, skeleton
 from apps.lib.errors import Conflict, Invalid, NotFound, RoleRequired
 
+LONGEST_INTRODUCTION = 1_000  # the column's width
 LONGEST_COOLDOWN_HOURS = 24 * 90
 # Of PostgreSQL's advisory locks with two numbers; the second is the crc32 of a skeleton.
 LOOK_LOCK = 0x4C6F6F6B
@@ -43,6 +44,7 @@ def create(
     visibility: str,
     actor: Viewer,
     description: str = "",
+    introduction: str | None = None,
     breaking_changes: str | None = None,
     cooldown_hours: int | None = None,
 ) -> Namespace:
@@ -62,8 +64,10 @@ def create(
         if again is None:
             raise _taken(name, actor) from None
         created = again
-    if breaking_changes is not None or cooldown_hours is not None:
-        change(namespace=created, actor=actor, breaking_changes=breaking_changes, cooldown_hours=cooldown_hours)
+    more: dict[str, Any] = {"introduction": introduction, "breaking_changes": breaking_changes}
+    more["cooldown_hours"] = cooldown_hours
+    if any(value is not None for value in more.values()):
+        change(namespace=created, actor=actor, **more)
     return created
 
 
@@ -136,6 +140,7 @@ def change(
     actor: Viewer,
     visibility: str | None = None,
     description: str | None = None,
+    introduction: str | None = None,
     breaking_changes: str | None = None,
     cooldown_hours: int | None = None,
 ) -> None:
@@ -147,12 +152,17 @@ def change(
     wanted = {
         "visibility": visibility,
         "description": description,
+        "introduction": introduction,
         "breaking_changes": breaking_changes,
         "cooldown_hours": cooldown_hours,
     }
     _check(
         visibility or row.visibility, description or "", breaking_changes or row.breaking_changes, cooldown_hours or 0
     )
+    if len(introduction or "") > LONGEST_INTRODUCTION:
+        raise Invalid(
+            f"An introduction has at most {LONGEST_INTRODUCTION:,} characters.", hint="Shorten it, or link to a page."
+        )
     given = {field: value for field, value in wanted.items() if value is not None}
     _update(namespace, row, given, Kind.NAMESPACE_CHANGED, actor)
 
@@ -386,6 +396,4 @@ def _check(visibility: str, description: str, breaking_changes: str, cooldown_ho
     if visibility not in Visibility.values:
         raise Invalid(f"There is no visibility {visibility!r}.", hint=f"Use one of {', '.join(Visibility.values)}.")
     if len(description) > 200:  # noqa: PLR2004  # the column's width
-        raise Invalid(
-            "A description has at most 200 characters.", hint="Shorten it; put details in the module's README."
-        )
+        raise Invalid("A description has at most 200 characters.", hint="Put details in the README of the module.")

@@ -9,13 +9,11 @@ class Accounts(Room):
     periodic_tasks = {
         # Detects within this time that the database was restored under running processes.
         "check-epoch": {"task": "accounts.check_epoch", "schedule": 60.0},
-        "prune-exchanges": {"task": "accounts.prune_exchanges", "schedule": crontab(hour=2, minute=41)},
         "prune-sessions": {"task": "accounts.prune_sessions", "schedule": crontab(hour=2, minute=37)},
     }
     # When tokens were last used (D13).
     starts = ("identity.token_usage.start",)
     sealed_columns = ("identity.second_factor.SEALED",)
-    connections = ("identity.trusted.publishers.CONNECTIONS",)
     known_secrets = ("people.service_accounts.known_to_their_makers",)
 
     def ready(self) -> None:

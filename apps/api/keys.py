@@ -1,6 +1,6 @@
 """/api/v1/namespaces/<ns>/keys: the signing keys of a namespace, listed for its readers, changed by its owners."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -68,6 +68,15 @@ class Key(Shape):
     reason = CharField()
     ascii_armor = CharField(source="armor", help_text="Empty until a worker has generated it.")
     releases = IntegerField(source="release_count", help_text="Number of versions that it signed.")
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that make such a key; none for one that has ended."""
+    if row["state"] not in (State.PENDING, State.ACTIVE):
+        return {}
+    if row["custody"] == Custody.REGISTRY:
+        return {**row, "generate": row["algorithm"]}
+    return {**row, "armor": row["ascii_armor"]}
 
 
 class KeyList(ListView):

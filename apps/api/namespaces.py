@@ -1,5 +1,6 @@
 """/api/v1/namespaces, and one: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
 
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -28,6 +29,9 @@ _APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_need
 class NamespaceInput(serializers.Serializer[Any]):
     visibility = serializers.ChoiceField(choices=Visibility.values)
     description = serializers.CharField(required=False, allow_blank=True, max_length=200)
+    introduction = serializers.CharField(
+        required=False, allow_blank=True, max_length=namespaces.LONGEST_INTRODUCTION, help_text="Markdown."
+    )
     breaking_changes = serializers.ChoiceField(choices=BreakingChanges.values, required=False)
     cooldown_hours = serializers.IntegerField(required=False, min_value=0, max_value=namespaces.LONGEST_COOLDOWN_HOURS)
 
@@ -74,6 +78,7 @@ class Quota(Shape):
 
 
 class Namespace(NamespaceNames):
+    introduction = CharField(help_text="“Start here” on its page, in Markdown.")
     breaking_changes = ChoiceField(
         choices=BreakingChanges.values,
         help_text="How to treat a version with breaking changes that is not a major version.",
@@ -89,6 +94,12 @@ class Namespace(NamespaceNames):
     role = RoleField(allow_null=True, help_text="The caller's role; null if they have none.")
     usage = Usage()
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that make such a namespace: an answer has the limits in force, not those that were set."""
+    own = NamespaceModel.objects.filter(name=row["name"]).values("quota_bytes", "quota_versions").first()
+    return {**row, **(own or {})}
 
 
 class NamespaceList(ListView):

@@ -6,23 +6,12 @@ from rest_framework.request import Request
 
 from apps import room
 from apps.api import audit, jobs, keys, namespaces, webhooks
-from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search, usage
+from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
 from apps.api.frame.base import ApiView, Unknown, operation
-from apps.api.people import (
-    connections,
-    grants,
-    invitations,
-    leaks,
-    service_accounts,
-    teams,
-    tokens,
-    trusted_publishers,
-    users,
-)
+from apps.api.people import connections, grants, invitations, leaks, service_accounts, teams, tokens, users
 from apps.api.versions import (
     approvals,
     attestations,
-    cleanup,
     lifecycle,
     modules,
     origins,
@@ -47,13 +36,12 @@ class Schema(ApiView):
 
 app_name = "api"
 urlpatterns = [
+    *room.urls("api_urls"),  # some have a word where others have <version>
     *lists.urlpatterns,
     *dependents.urlpatterns,
     *downloads.urlpatterns,
-    *usage.urlpatterns,
     *search.urlpatterns,
     *namespaces.urlpatterns,
-    *cleanup.urlpatterns,
     *grants.urlpatterns,
     *connections.urlpatterns,
     *keys.urlpatterns,
@@ -62,7 +50,6 @@ urlpatterns = [
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
     *tokens.urlpatterns,
-    *trusted_publishers.urlpatterns,
     *users.urlpatterns,
     *invitations.urlpatterns,
     *details.urlpatterns,  # with /modules/<…>/health before /modules/<…>/<version>
@@ -79,7 +66,6 @@ urlpatterns = [
     *jobs.urlpatterns,
     *uploads.urlpatterns,
     *audit.urlpatterns,
-    *room.urls("api_urls"),
     path("schema", Schema.as_view(), name="schema"),
     re_path(r"", Unknown.as_view()),
 ]

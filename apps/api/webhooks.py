@@ -14,12 +14,13 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.accounts.access import gate, operators
 from apps.accounts.models import Namespace, Role
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import MomentField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
 from apps.lib.errors import NotFound
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
 from apps.notify import models, webhooks
 from apps.notify.events import EVENTS
+from apps.notify.webhook_impact import of_webhook
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -127,10 +128,13 @@ class WebhookDetail(HookView, DetailView):
         webhooks.change(hook=hook, actor=self.viewer, **self.body())
         return self.answer(hook)
 
-    @operation("Delete a webhook", answers={204: None}, again="404.")
+    @operation("Delete a webhook", answers={200: Consequences, 204: None}, query=DRY_RUN, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """With the log of its deliveries."""
-        webhooks.delete(hook=self.hook(), actor=self.viewer)
+        hook = self.hook()
+        if self.is_dry_run():
+            return self.answer(of_webhook(hook))
+        webhooks.delete(hook=hook, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

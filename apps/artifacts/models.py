@@ -58,7 +58,7 @@ class RepositoryBlob(models.Model):
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="blobs")
     blob = models.ForeignKey(Blob, models.PROTECT, related_name="repository_blobs")
     created_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(default=timezone.now, help_text="When a publisher was last told that it exists.")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When a publisher was last notified that it exists.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["repository", "blob"], name="oci_blob_once")]
@@ -72,18 +72,18 @@ class Manifest(models.Model):
     """A pushed manifest, byte for byte. Addressed by sha256 and by sha512 it is two rows."""
 
     repository = models.ForeignKey(Repository, models.CASCADE, related_name="manifests")
-    digest = models.CharField(max_length=135, help_text="sha256:… or sha512:…, as it was addressed.")
+    digest = models.CharField(max_length=135, help_text="sha256:… or sha512:…, as clients address it.")
     media_type = models.CharField(max_length=255)
     artifact_type = models.CharField(
-        max_length=255, blank=True, help_text="Its own, otherwise its config's media type."
+        max_length=255, blank=True, help_text="The artifact type of the manifest, or the media type of its config."
     )
     subject = models.CharField(max_length=135, blank=True, help_text="The digest of the manifest it is attached to.")
     annotations = models.JSONField(default=dict)
-    size = models.PositiveIntegerField(help_text="bytes")
+    size = models.PositiveIntegerField(help_text="Size in bytes.")
     raw = models.BinaryField()
     pushed_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     pushed_at = models.DateTimeField(auto_now_add=True)
-    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed, or lost a tag.")
+    seen_at = models.DateTimeField(default=timezone.now, help_text="When it was last pushed or last lost a tag.")
 
     class Meta:
         constraints = [
@@ -153,7 +153,7 @@ class ChunkedUpload(models.Model):
     id = models.UUIDField(primary_key=True, default=uuid.uuid4)
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     size = models.BigIntegerField(default=0, help_text="Bytes received; the next chunk begins here.")
-    lease = models.UUIDField(null=True, blank=True, help_text="The request that is sending bytes now.")
+    lease = models.UUIDField(null=True, blank=True, help_text="The request that currently sends bytes.")
     lease_until = models.DateTimeField(null=True, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField()
@@ -198,9 +198,11 @@ class Collection(models.Model):
     begun_at = models.DateTimeField(default=timezone.now)
     seconds = models.FloatField(default=0.0)
     is_complete = models.BooleanField(
-        "complete", default=True, help_text="No: it ran out of time, or storage failed. The next run continues."
+        "complete",
+        default=True,
+        help_text="Cleared if the run ran out of time or storage failed. The next run continues.",
     )
-    uploads = models.PositiveIntegerField(default=0, help_text="Lapsed uploads.")
+    uploads = models.PositiveIntegerField(default=0, help_text="Expired uploads that were removed.")
     tags = models.PositiveIntegerField(default=0)
     manifests = models.PositiveIntegerField(default=0)
     repository_blobs = models.PositiveIntegerField("blobs of repositories", default=0)

@@ -7,7 +7,7 @@ sequence's do not.
 
 import sqlite3
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from zlib import crc32
 
@@ -139,6 +139,9 @@ _STANDING = frozenset(
     }
 )
 
+# Told of what each change touches and of the subject of its event, in the change's transaction. Rooms add theirs.
+listeners: list[Callable[[frozenset[str], str], None]] = []
+
 _has_changed = False  # this process, anything
 
 
@@ -169,14 +172,16 @@ def _bucket(name: str) -> int:
     return crc32(canonical(name).encode()) % _BUCKETS
 
 
-def touch(scopes: Iterable[str], *, using: str = DEFAULT_DB_ALIAS) -> None:
+def touch(scopes: Iterable[str], *, subject: str = "", using: str = DEFAULT_DB_ALIAS) -> None:
     """Bump the generation in the current transaction: at its end where the backend offers that.
 
     Until the commit no other transaction can bump, and on PostgreSQL one that then waits for another row may wait for
     ever. SQLite has one writer anyway.
     """
-    connection = connections[using]
-    bump = partial(_bump, connection, frozenset(scopes))
+    touched, connection = frozenset(scopes), connections[using]
+    for listen in listeners:
+        listen(touched, subject)
+    bump = partial(_bump, connection, touched)
     before_commit = getattr(connection, "before_commit", None)
     if before_commit is None:
         bump()

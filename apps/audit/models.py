@@ -31,8 +31,12 @@ class AuditEvent(models.Model):
     kind = models.CharField(max_length=64, choices=kinds.choices)
     actor_id = models.BigIntegerField(null=True, db_index=True)
     token_id = models.BigIntegerField(null=True)
-    address = models.CharField(max_length=45, blank=True, db_default="", help_text="The client's; empty for Larder.")
-    namespace = models.CharField(max_length=64, blank=True, db_default="", help_text="In its canonical form, if any.")
+    address = models.CharField(
+        max_length=45, blank=True, db_default="", help_text="IP address of the client. Empty for Larder itself."
+    )
+    namespace = models.CharField(
+        max_length=64, blank=True, db_default="", help_text="The subject in canonical form, if it has one."
+    )
     subject = models.CharField(max_length=300, db_index=True, help_text="The address of the changed object.")
     detail = models.JSONField(default=dict)
     request_id = models.CharField(max_length=64, blank=True)
@@ -57,8 +61,8 @@ class Link(models.Model):
     """A link of the chain over the events, in the order of its numbers; see chain.py. A row is never changed."""
 
     event_id = models.BigIntegerField(unique=True)
-    at = models.DateTimeField(help_text="The event's.")
-    previous = models.CharField(max_length=64, unique=True, help_text="The digest of the link before.")
+    at = models.DateTimeField(help_text="Digest of the event.")
+    previous = models.CharField(max_length=64, unique=True, help_text="Digest of the previous link.")
     digest = models.CharField(max_length=64)
 
     def __str__(self) -> str:

@@ -35,5 +35,5 @@ def record(kind: Kind, *, actor_id: int | None, subject: str, token_id: int | No
         if outbox is not None:
             outbox(event)
         if scopes := generation.scopes_of(kind, subject):
-            generation.touch(scopes)
+            generation.touch(scopes, subject=subject)
     return event

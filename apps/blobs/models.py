@@ -21,17 +21,21 @@ class Blob(models.Model):
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256, 64 lower-case hex digits")
     sha512 = models.CharField(
-        max_length=128, unique=True, null=True, blank=True, help_text="Known for bytes pushed over OCI."
+        max_length=128, unique=True, null=True, blank=True, help_text="Set for blobs that were pushed over OCI."
     )
-    size = models.BigIntegerField(help_text="bytes")
+    size = models.BigIntegerField(help_text="Size in bytes.")
     state = models.CharField(max_length=8, choices=State.choices, default=State.PENDING)
     deleting_until = models.DateTimeField(
-        db_column="leaving_until", null=True, blank=True, help_text="Until then only one process deletes it."
+        db_column="leaving_until", null=True, blank=True, help_text="One process may delete it until this time."
     )
     created_at = models.DateTimeField(auto_now_add=True)
-    checked_at = models.DateTimeField(null=True, blank=True, help_text="When it was last read again.")
+    checked_at = models.DateTimeField(null=True, blank=True, help_text="When its bytes were last verified.")
     problem = models.CharField(
-        max_length=8, choices=Problem.choices, default=Problem.NONE, blank=True, help_text="What was found then."
+        max_length=8,
+        choices=Problem.choices,
+        default=Problem.NONE,
+        blank=True,
+        help_text="Result of that verification.",
     )
 
     class Meta:
@@ -56,7 +60,7 @@ class Run(models.Model):
     what = models.CharField(max_length=20, unique=True)
     ended_at = models.DateTimeField()
     is_good = models.BooleanField()
-    good_at = models.DateTimeField(null=True, help_text="When it last succeeded.")
+    good_at = models.DateTimeField(null=True, help_text="When the check last succeeded.")
 
     def __str__(self) -> str:
         return self.what

@@ -188,6 +188,14 @@ def verified_file(digest: str) -> File | None:
     return File(key, path)
 
 
+def path_of(digest: str) -> Path | None:
+    """Return where the file of a blob is on this host; None if storage is elsewhere. Raises DamagedInStorage for known
+    damage; hashes nothing, and does not look whether the file is there.
+    """
+    require_sound(digest)
+    return backends.current().path(_content(digest))
+
+
 def is_on_this_host() -> bool:
     """Return whether blobs are files of this host, which a process reads without waiting for another machine."""
     return backends.current().path("sha256") is not None

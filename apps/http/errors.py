@@ -204,6 +204,7 @@ _BY_PATH: dict[str, Dialect] = {
     "/api/": api_dialect,
     "/mcp/": api_dialect,
     "/archives/": registry_dialect,
+    "/packages/": registry_dialect,
     "/.well-known/": registry_dialect,
     "/oauth/token/": oauth_dialect,
 }

@@ -3,12 +3,13 @@
 The edges must not import the room behind it: without that room Larder serves its own providers alone.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Protocol
 
 from apps.accounts.access.asking import Asker
 from apps.lib.mirrored import (
     HostedProvider,
+    MirroredCopy,
     MirroredDocument,
     MirroredPackage,
     MirroredVersion,
@@ -19,7 +20,7 @@ from apps.lib.mirrored import (
 
 
 class OtherRegistries(Protocol):
-    """Every method but the last is the gate as well. They raise
+    """Every method but the last three is the gate as well. They raise
 
     - CredentialsRequired or NotFound for what is not mirrored, hidden, not there or switched off (D8); OtherClientsOnly
       and VersionUnknown where the asker sees that much;
@@ -63,6 +64,14 @@ class OtherRegistries(Protocol):
 
     def record_use(self, provider: HostedProvider, package: MirroredPackage) -> None:
         """Count a fetch. Writes nothing before the answer (D15)."""
+
+    def copied_providers(self) -> Iterator[HostedProvider]:
+        """Yield the providers of which a copy has something: those with stored packages."""
+
+    def copied(self, provider: HostedProvider) -> MirroredCopy | None:
+        """Return what a copy has: the stored packages that policy shows to every reader of that host, without asking
+        another registry. None for what is not mirrored, switched off, or served to some clients alone.
+        """
 
 
 others: OtherRegistries | None = None

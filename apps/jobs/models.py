@@ -123,7 +123,7 @@ class Job(Leased):
     """
 
     kind = models.CharField(max_length=40, help_text="The name of its Celery task.")
-    target = models.BigIntegerField(help_text="Primary key of the object it works on.")
+    target = models.BigIntegerField(help_text="Primary key of the object that it works on.")
     state = models.CharField(max_length=10, choices=State.choices, default=State.QUEUED)
     fence = models.PositiveIntegerField(default=0)
     not_before = models.DateTimeField(null=True, blank=True)
@@ -137,12 +137,12 @@ class Job(Leased):
         blank=True,
         default="",
         db_default="",
-        help_text="What created it in bulk, such as git 12. Empty: a person or a hook waits for it.",
+        help_text="Source of bulk work, such as git 12. Empty: a person or webhook waits for it.",
     )
     share = models.CharField(
-        max_length=40, blank=True, default="", db_default="", help_text="Who takes turns, such as namespace 7."
+        max_length=40, blank=True, default="", db_default="", help_text="Share in the queue, such as namespace 7."
     )
-    turn = models.BigIntegerField(default=0, db_default=0, help_text="The lower one goes first.")
+    turn = models.BigIntegerField(default=0, db_default=0, help_text="Lower values go first.")
     created_at = models.DateTimeField(auto_now_add=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
@@ -176,7 +176,7 @@ class Heartbeat(models.Model):
     """When a worker last reported, or beat, for /readyz."""
 
     worker = models.CharField(max_length=120, unique=True)
-    queues = models.CharField(max_length=60, db_default="check sign", help_text="What it works on.")
+    queues = models.CharField(max_length=60, db_default="check sign", help_text="Object that it works on.")
     at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -22,9 +22,10 @@ _PROTOCOL_WORDS = dict.fromkeys(
 )
 _PAGES = (
     "account", "accounts", "admin", "api", "archives", "assets", "audit", "auth", "browse", "docs", "download",
-    "downloads", "health", "healthz", "help", "jobs", "keys", "logout", "metrics", "mirrors", "namespace", "namespaces",
-    "new", "notifications", "oci", "profile", "readyz", "releases", "search", "settings", "setup", "signin", "signout",
-    "signup", "static", "status", "tokens", "upload", "users", "webhooks",
+    "downloads", "health", "healthz", "help", "jobs", "keys", "logout", "metrics", "mirrors", "namespace",
+    "namespaces", "new", "notifications", "oci", "p", "packages", "profile", "readyz", "releases", "search",
+    "settings", "setup", "signin", "signout", "signup", "static", "static-copy", "status", "tokens", "upload",
+    "users", "webhooks",
 )  # fmt: skip
 _UNDER_NAMESPACE = (
     "new",

@@ -83,5 +83,5 @@ def check_size(size: int, *, limit: int, what: str, setting: str = "") -> None:
         by = f" (limit {setting})" if setting else ""
         raise TooLarge(
             f"{what} is larger than {limit_text(limit)}{by}",
-            hint="Send a smaller file, or ask an operator to raise the limit.",
+            hint=f"Send a smaller file{', or ask an operator to raise the limit' if setting else ''}.",
         )

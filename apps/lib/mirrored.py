@@ -100,6 +100,18 @@ class MirroredDocument:
     seconds: float
 
 
+@dataclass(frozen=True, slots=True)
+class MirroredCopy:
+    """The versions of a provider with stored packages, highest first: number and packages of each.
+
+    `seconds`: as of a version.
+    """
+
+    versions: Sequence[tuple[str, Sequence[MirroredPackage]]]
+    is_public: bool
+    seconds: float
+
+
 class OtherClientsOnly(NotFound):
     """The terms of a registry allow other clients alone. The answer may say so to everyone who may see the version."""
 

@@ -23,10 +23,10 @@ class Module(models.Model):
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="modules")
     name = models.CharField(max_length=64)
     system = models.CharField(max_length=64)
-    canonical = models.CharField(
-        max_length=130, editable=False, help_text="name/system in lower case, with - for _ (D10)."
+    canonical = models.CharField(max_length=130, editable=False, help_text="name/system in lower case, with - for _.")
+    description = models.CharField(
+        max_length=300, blank=True, help_text="Shown in lists. Empty: the first words of the README."
     )
-    description = models.CharField(max_length=300, blank=True, help_text="Empty: the first words of the README.")
     source_url = models.CharField(max_length=300, blank=True, help_text="The repository, for people and update bots.")
     created_at = models.DateTimeField(auto_now_add=True)
 
@@ -74,22 +74,21 @@ class ModuleVersion(models.Model):
     is_prerelease = models.BooleanField()
     readme_html = models.TextField(blank=True)
     readmes = models.JSONField(
-        null=True, help_text="{folder: Markdown}, with an empty folder for the root. Null: read by an older Larder."
+        null=True,
+        help_text="Markdown by folder, with an empty folder for the root. null: inspected by an older Larder.",
     )
     readme_renderer = models.CharField(
-        max_length=20, blank=True, help_text="The renderer's version; render again when it grows."
+        max_length=20, blank=True, help_text="Version of the renderer. A newer one renders again."
     )
     summary = models.CharField(max_length=300, blank=True, help_text="The first words of the README, as text.")
     inspection = models.JSONField(default=dict, help_text="{units: [...]}: see modules.inspection")
     inspector = models.CharField(
-        max_length=20, blank=True, help_text="The version of the rules; inspect again when it grows."
+        max_length=20, blank=True, help_text="Version of the inspection rules. A newer one inspects again."
     )
     files = models.JSONField(
         default=list, help_text="[{name, size, at, packed, method}]: the position of each file in the zip."
     )
-    health = models.JSONField(
-        null=True, blank=True, help_text="{rules, missing}: see modules.health. Null: not stored."
-    )
+    health = models.JSONField(null=True, blank=True, help_text="Result of the health rules. null: not stored.")
     manifest_digest = models.CharField(
         max_length=135, blank=True, help_text="Digest of its OCI manifest; see modules.package_manifest."
     )
@@ -156,9 +155,9 @@ class ProviderRequirement(models.Model):
     """A version needs a provider of this registry. Its inspection has the other providers too."""
 
     version = models.ForeignKey(ModuleVersion, models.CASCADE, related_name="provider_requirements")
-    unit = models.CharField(max_length=300, blank=True, help_text="The folder that says so. Empty: the root.")
+    unit = models.CharField(max_length=300, blank=True, help_text="Folder that declares it. Empty: the root.")
     constraint = models.CharField(max_length=200, blank=True)
-    target_namespace = models.CharField(max_length=64, help_text="In lower case, with - for _, as clients send it.")
+    target_namespace = models.CharField(max_length=64, help_text="In lower case with - for _, as clients send it.")
     target_type = models.CharField(max_length=63)
 
     class Meta:
@@ -191,7 +190,7 @@ class ConfigurationUse(models.Model):
 
     configuration = models.ForeignKey(Configuration, models.CASCADE, related_name="uses")
     release = models.ForeignKey(Release, models.CASCADE, related_name="+")
-    constraint = models.CharField(max_length=200, blank=True, help_text="Of a provider: the lock file says it.")
+    constraint = models.CharField(max_length=200, blank=True, help_text="Recorded in the lock file. Providers only.")
 
     class Meta:
         constraints = [

@@ -204,6 +204,7 @@ CONNECTIONS = connections.Source(
     ),
     stop=lambda hook, _actor: give_up_waiting(hook, "The webhook was suspended."),
     resume=lambda _hook, _actor: None,  # it hears of what happens from now on
+    place=2,
 )
 
 

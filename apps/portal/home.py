@@ -13,7 +13,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from apps.accounts.access import gate
-from apps.accounts.access.gate import Viewer
 from apps.accounts.access.operators import creation_refused
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, NamespaceQuerySet, Role, User
@@ -25,7 +24,7 @@ from apps.portal.frame.asking import asking_of
 from apps.portal.frame.context import Frame
 from apps.portal.frame.page_urls import Address, page_of, url_of
 from apps.portal.frame.places import Place, places_of
-from apps.portal.frame.rows import address_of, rows_of
+from apps.portal.frame.rows import address_of, plain_rows_of
 from apps.releases.catalogue import download_figures, search
 from apps.releases.models import Kind, SearchDoc
 from apps.snippets import client_setup
@@ -43,10 +42,11 @@ SHOWN = 6
 @require_safe
 def home(request: HttpRequest) -> HttpResponse:
     viewer = session_viewer(request)
-    context: dict[str, Any] = counts(viewer)
+    seen = gate.visible_namespaces(viewer)
+    context: dict[str, Any] = counts(seen)
     # Only members see the publisher's name; the query is the same for everyone.
-    recent = listed(viewer, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
-    context["recent"] = rows_of(recent[:RECENT])
+    recent = listed(seen, sort=search.UPDATED).annotate(publisher=F("release__created_by__username"))
+    context["recent"] = plain_rows_of(recent[:RECENT])
     if viewer.user is None:
         return render(request, "portal/home/visitor.html", context)
     person = Person.of(viewer)
@@ -60,22 +60,21 @@ def home(request: HttpRequest) -> HttpResponse:
         docs = list(_with_health(download_figures.docs_in(person.publishing))[: SHOWN + 1])
         context |= {"mine": _rows(docs[:SHOWN], recent={}), "more_mine": len(docs) > SHOWN}
     elif not is_empty:
-        context |= reader_context(viewer, viewer.user, places)
+        context |= reader_context(seen, viewer.user, places)
     if is_empty:
         context["has_token"] = viewer.user.api_tokens.exists()
     return render(request, "portal/home/member.html", context)
 
 
-def counts(viewer: Viewer) -> dict[str, int]:
-    """The modules and providers that the viewer sees in lists, in one query."""
-    docs = SearchDoc.objects.filter(namespace__in=gate.visible_namespaces(viewer), is_listed=True)
+def counts(seen: NamespaceQuerySet) -> dict[str, int]:
+    """The modules and providers in the lists of these namespaces, in one query."""
+    docs = SearchDoc.objects.filter(namespace__in=seen, is_listed=True)
     kinds = {f"{kind}_count": Count("pk", filter=Q(kind=kind)) for kind in (Kind.MODULE, Kind.PROVIDER)}
     return docs.aggregate(**kinds)
 
 
-def listed(viewer: Viewer, *, sort: str = search.BY_NAME) -> QuerySet[SearchDoc]:
-    namespaces = gate.visible_namespaces(viewer)
-    return search.search(kind=Kind.MODULE, namespaces=namespaces, sort=sort).select_related("namespace")
+def listed(seen: NamespaceQuerySet, *, sort: str) -> QuerySet[SearchDoc]:
+    return search.search(kind=Kind.MODULE, namespaces=seen, sort=sort).select_related("namespace")
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +92,9 @@ def publishing_places(user: User) -> NamespaceQuerySet:
     return Namespace.objects.filter(pk__in=gate.grants_of(user).filter(role__gte=Role.PUBLISHER).values("namespace"))
 
 
-def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> dict[str, Any]:
+def reader_context(seen: NamespaceQuerySet, user: User, places: Sequence[Place]) -> dict[str, Any]:
     """For people who publish nothing: a module to begin with, and whom to ask for more."""
-    by_use = list(listed(viewer, sort=search.DOWNLOADS)[:POPULAR])
+    by_use = list(listed(seen, sort=search.DOWNLOADS)[:POPULAR])
     example: dict[str, str] = {}
     versions = ModuleVersion.objects.for_blocks().select_related("release", "module__namespace")
     shown = versions.filter(release=by_use[0].release_id).first() if by_use else None
@@ -104,7 +103,7 @@ def reader_context(viewer: gate.Viewer, user: User, places: Sequence[Place]) -> 
         block = block_of_unit(address, shown.release.version, unit_to_call(shown))
         example = {"url": url_of(address), "block": block}
     return {
-        "popular": rows_of([doc for doc in by_use if doc.downloads]),
+        "popular": plain_rows_of([doc for doc in by_use if doc.downloads]),
         "example": example,
         "login": None if client_setup.is_plain_http() else client_setup.login(),
         "has_own_authority": client_setup.own_authority() is not None,

@@ -7,6 +7,7 @@ And the token endpoint of `login.v1`; the page of its authorization endpoint is 
 """
 
 from collections.abc import Collection
+from typing import Any
 
 from django.conf import settings
 from django.urls import path, reverse
@@ -26,24 +27,28 @@ MAX_AGE = 300
 FORM = "application/x-www-form-urlencoded"
 
 
+def discovery_document() -> dict[str, Any]:
+    """Return the services of this registry, by the names that clients know."""
+    return {
+        "login.v1": {
+            "client": cli_login.CLIENT_ID,
+            "grant_types": ["authz_code"],
+            "authz": reverse("portal:login-authorize"),
+            "token": reverse("protocol:login-token"),
+            "ports": [cli_login.FIRST_PORT, cli_login.LAST_PORT],
+        },
+        "modules.v1": reverse("protocol:modules"),
+        "providers.v1": reverse("protocol:providers"),
+    }
+
+
 class Discovery(ProtocolView):
     """Only services that exist. Addresses are relative (D22); those that clients append to end in `/`."""
 
     authentication_classes = []
 
     def get(self, request: Request) -> Response:  # noqa: ARG002
-        document = {
-            "login.v1": {
-                "client": cli_login.CLIENT_ID,
-                "grant_types": ["authz_code"],
-                "authz": reverse("portal:login-authorize"),
-                "token": reverse("protocol:login-token"),
-                "ports": [cli_login.FIRST_PORT, cli_login.LAST_PORT],
-            },
-            "modules.v1": reverse("protocol:modules"),
-            "providers.v1": reverse("protocol:providers"),
-        }
-        return Response(document, headers={"Cache-Control": f"public, max-age={MAX_AGE}"})
+        return Response(discovery_document(), headers={"Cache-Control": f"public, max-age={MAX_AGE}"})
 
     def ready_scopes(self) -> Collection[str]:
         return ()

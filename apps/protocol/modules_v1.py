@@ -11,7 +11,6 @@ https://developer.hashicorp.com/terraform/registry/api-docs
 from typing import Any
 from urllib.parse import urlencode
 
-from django.conf import settings
 from django.db.models import QuerySet
 from django.http import HttpResponse, HttpResponseRedirect
 from django.urls import path, reverse
@@ -24,7 +23,12 @@ from apps.http.views import ReadyInNamespace, SameForReaders
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import Invalid, NotFound
 from apps.modules.catalogue import reading
-from apps.modules.catalogue.documents import details_document, summary_document, versions_document
+from apps.modules.catalogue.documents import (
+    details_document,
+    download_document,
+    summary_document,
+    versions_document,
+)
 from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
@@ -56,11 +60,7 @@ class Download(SameForReaders, ProtocolView):
         if release.namespace.visibility != Visibility.PUBLIC:
             headers["Cache-Control"] = "no-store"  # the location grants access
         self.count_download(release.pk)
-        document: dict[str, str | bool] = {"location": location}
-        if settings.USE_REGISTRY_CREDENTIALS:
-            # OpenTofu 1.12 fetches the archive itself then, with its token and within 10 s.
-            document["use_registry_credentials"] = True
-        return Response(document, headers=headers)
+        return Response(download_document(location), headers=headers)
 
 
 # --- Lists, search and details --------------------------------------------------------------------------------------

@@ -15,9 +15,9 @@ class Statement(models.Model):
 
     release = models.OneToOneField(Release, models.CASCADE, related_name="statement")
     key = models.ForeignKey(StatementKey, models.PROTECT, related_name="statements")
-    envelope = models.BinaryField(help_text="DSSE, as it is served.")
-    digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the envelope")
-    size = models.PositiveIntegerField(help_text="bytes")
+    envelope = models.BinaryField(help_text="DSSE envelope as served to clients.")
+    digest = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the envelope.")
+    size = models.PositiveIntegerField(help_text="Size in bytes.")
     manifest_digest = models.CharField(
         max_length=71, blank=True, db_index=True, help_text="sha256:… of its manifest in the OCI repository."
     )
@@ -47,15 +47,15 @@ class Attestation(models.Model):
     form = models.CharField(max_length=6, choices=Form.choices)
     media_type = models.CharField(max_length=120)
     predicate_type = models.CharField(max_length=200, blank=True)
-    subjects = models.JSONField(help_text="The sha256 digests that it names and this release has, 64 hex digits each.")
+    subjects = models.JSONField(help_text="SHA-256 digests of this release that it names, 64 hex digits each.")
     signed_by = models.CharField(
-        max_length=300, blank=True, help_text="The signer that it names: a key id or an identity. Not verified."
+        max_length=300, blank=True, help_text="Signer that it names: a key id or an identity. Not verified."
     )
     content = models.BinaryField()
-    digest = models.CharField(max_length=64, help_text="sha256 of the content")
-    size = models.PositiveIntegerField(help_text="bytes")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the content.")
+    size = models.PositiveIntegerField(help_text="Size in bytes.")
     manifest_digest = models.CharField(max_length=71, db_index=True, help_text="sha256:…")
-    is_pushed = models.BooleanField(default=False, help_text="`oras attach` brought it.")
+    is_pushed = models.BooleanField(default=False, help_text="Attached over OCI, for example with oras attach.")
     # It goes with the manifest that brought it.
     manifest = models.ForeignKey(Manifest, models.CASCADE, null=True, blank=True, related_name="+")
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
@@ -87,11 +87,11 @@ class Referrer(models.Model):
     statement = models.ForeignKey(Statement, models.CASCADE, null=True, related_name="referrers")
     attestation = models.ForeignKey(Attestation, models.CASCADE, null=True, related_name="referrers")
     subject = models.CharField(max_length=135, help_text="The digest of the release's manifest.")
-    subject_type = models.CharField(max_length=255, help_text="Its media type.")
-    subject_size = models.PositiveIntegerField(help_text="bytes")
+    subject_type = models.CharField(max_length=255, help_text="Media type of the manifest.")
+    subject_size = models.PositiveIntegerField(help_text="Size in bytes.")
     artifact_type = models.CharField(max_length=120)
     digest = models.CharField(max_length=71, db_index=True, help_text="sha256:…")
-    size = models.PositiveIntegerField(help_text="bytes")
+    size = models.PositiveIntegerField(help_text="Size in bytes.")
 
     class Meta:
         constraints = [

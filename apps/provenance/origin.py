@@ -29,6 +29,7 @@ LABELS = {
     "actor": "Started by",
     "tagger": "Tagged by",
     "signature": "Signature of the tag",
+    "bundle": "Bundle",
 }
 JOINED = (
     "namespace",

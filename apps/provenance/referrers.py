@@ -67,7 +67,7 @@ def keep(of: Statement | Attestation) -> None:
         for subject, document in made
     )
     # Lists that were answered before hold no longer; that a statement is signed changes nothing else that clients read.
-    generation.touch({canonical(release.namespace.name)})
+    generation.touch({canonical(release.namespace.name)}, subject=str(release))
 
 
 def attached_to(releases: ReleaseQuerySet, subject: str, *, artifact_type: str = "") -> QuerySet[Referrer]:

@@ -65,10 +65,8 @@ class ProviderVersion(models.Model):
     protocols = models.JSONField(help_text='["5.0", "6.7"]')
     signing = models.CharField(max_length=9, choices=Signing.choices)
     key = models.ForeignKey(SigningKey, models.PROTECT, related_name="provider_versions")
-    sums_digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of SHA256SUMS, a blob")
-    signature_digest = models.CharField(
-        max_length=64, db_index=True, help_text="SHA-256 of its detached signature, a blob."
-    )
+    sums_digest = models.CharField(max_length=64, db_index=True, help_text="SHA-256 of SHA256SUMS.")
+    signature_digest = models.CharField(max_length=64, db_index=True, help_text="SHA-256 of the detached signature.")
     index_digest = models.CharField(
         max_length=71, blank=True, help_text="Digest of its index in the OCI mirror; see providers.package_manifests."
     )
@@ -98,7 +96,7 @@ class FormerSignature(models.Model):
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="former_signatures")
     key = models.ForeignKey(SigningKey, models.PROTECT, related_name="+")
-    digest = models.CharField(max_length=64, help_text="sha256 of the detached signature")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the detached signature.")
     replaced_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -115,9 +113,9 @@ class Package(models.Model):
     os = models.CharField(max_length=20)
     arch = models.CharField(max_length=20)
     filename = models.CharField(max_length=255)
-    digest = models.CharField(max_length=64, db_index=True, help_text="sha256 of the zip; `zh:` is the same")
-    size = models.BigIntegerField(help_text="bytes")
-    h1 = models.CharField(max_length=50, help_text="h1:… of the unpacked tree")
+    digest = models.CharField(max_length=64, db_index=True, help_text="SHA-256 of the zip, also written as zh:.")
+    size = models.BigIntegerField(help_text="Size in bytes.")
+    h1 = models.CharField(max_length=50, help_text="h1: hash of the unpacked files.")
     manifest_digest = models.CharField(
         max_length=71, blank=True, db_index=True, help_text="Digest of its manifest in the OCI mirror."
     )
@@ -177,9 +175,9 @@ class DocsArchive(models.Model):
 
     version = models.ForeignKey(ProviderVersion, models.CASCADE, related_name="docs_archives")
     state = models.CharField(max_length=8, choices=DocsState.choices)
-    staging_key = models.CharField(max_length=80, blank=True, help_text="Its key in staging until a worker reads it.")
-    digest = models.CharField(max_length=64, help_text="SHA-256; a blob while it is shown.")
-    size = models.BigIntegerField(help_text="bytes")
+    staging_key = models.CharField(max_length=80, blank=True, help_text="Key in staging until a worker reads it.")
+    digest = models.CharField(max_length=64, help_text="SHA-256 of the file.")
+    size = models.BigIntegerField(help_text="Size in bytes.")
     reasons = models.JSONField(default=list, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)

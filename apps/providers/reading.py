@@ -177,7 +177,11 @@ def listed_versions(viewer: Viewer, address: ProviderAddress) -> Shown[ListedVer
 
     Two queries. If all versions are yanked the list is empty: clients report that the provider has no versions.
     """
-    namespace, _ = _namespace_and_role(viewer, address)
+    return listed_in(_namespace_and_role(viewer, address)[0], address)
+
+
+def listed_in(namespace: Namespace, address: ProviderAddress) -> Shown[ListedVersion]:
+    """Return the versions like `listed_versions`, where the gate was asked."""
     versions = _listed(_LISTED(namespace=namespace.pk, type=address.type))
     if not versions:
         rows = ProviderVersion.objects.published().filter(provider__namespace=namespace, provider__type=address.type)

@@ -24,7 +24,7 @@ from apps.admin_base.filters import Filter
 from apps.blobs import store
 from apps.releases.admin_acts import reasoned
 from apps.releases.catalogue import indexing
-from apps.releases.cleanup.models import CleanupRule
+from apps.releases.cleanup_rules import CleanupRule
 from apps.releases.lifecycle.actions import RESTORE
 from apps.releases.models import DownloadCount, Release, SearchDoc, State
 from apps.releases.origin.models import Origin, Way, joined

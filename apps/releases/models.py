@@ -12,7 +12,7 @@ from django.utils import timezone
 from apps.accounts.models import Namespace, Team
 from apps.artifacts.models import ChunkedUpload
 from apps.lib.errors import Reason
-from apps.releases.cleanup import models as cleanup_models  # noqa: F401  # Django looks for models from here
+from apps.releases import cleanup_rules  # noqa: F401  # Django looks for models from here
 from apps.releases.origin import models as origin_models  # noqa: F401
 
 
@@ -143,13 +143,17 @@ class Release(models.Model):
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="releases")
     name = models.CharField(max_length=130)
     version = models.CharField(max_length=128)
-    sort_key = models.BinaryField(max_length=600, editable=False, help_text="memcmp order is SemVer precedence (D10).")
+    sort_key = models.BinaryField(
+        max_length=600, editable=False, help_text="Sort key: byte order is SemVer precedence."
+    )
     state = models.CharField(max_length=20, choices=State.choices, default=State.RECEIVING, db_index=True)
     reasons = models.JSONField(default=list, blank=True)
 
-    file_name = models.CharField(max_length=255, blank=True, help_text="Its name on the publisher's machine.")
+    file_name = models.CharField(max_length=255, blank=True, help_text="File name on the publisher's computer.")
     staging_key = models.CharField(max_length=80)
-    ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="sha256 of an unused ticket")
+    ticket_digest = models.CharField(
+        max_length=64, blank=True, db_index=True, help_text="SHA-256 of a ticket that has not been used."
+    )
     receiving_until = models.DateTimeField(null=True, blank=True)
     uploaded_digest = models.CharField(max_length=64, blank=True, db_index=True)
     uploaded_size = models.BigIntegerField(null=True, blank=True)
@@ -157,26 +161,30 @@ class Release(models.Model):
     size = models.BigIntegerField(null=True, blank=True)
 
     # How to read the archive, the worker's remarks, and the questions to its publisher.
-    folder = models.CharField(max_length=4_000, blank=True, help_text="Publish these folders, one per line, not all.")
+    folder = models.CharField(max_length=4_000, blank=True, help_text="Folders to publish, one per line. Empty: all.")
     asks = models.BooleanField(
-        default=False, help_text="A person is watching: questions hold it instead of refusing it."
+        default=False, help_text="Questions hold the release for an answer instead of rejecting it."
     )
-    questions = models.JSONField(default=list, blank=True, help_text="Reasons with the `code` to confirm.")
+    questions = models.JSONField(
+        default=list, blank=True, help_text="Questions and findings, each with the code that confirms it."
+    )
     confirmed = models.JSONField(default=list, blank=True, help_text="Codes of the confirmed questions.")
     breaking_reason = models.CharField(
-        max_length=500, blank=True, default="", db_default="", help_text="Why it breaks something under this number."
+        max_length=500,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Publisher's reason for breaking changes in this version.",
     )
     held_until = models.DateTimeField(null=True, blank=True)
     notes = models.JSONField(default=dict, blank=True, help_text="form, top_folder, left_out, folders: see modules")
 
     lifecycle = models.CharField(max_length=10, choices=Lifecycle.choices, default=Lifecycle.MAINTAINED)
     lifecycle_reason = models.CharField(max_length=500, blank=True)
-    lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="Replacement.")
+    lifecycle_replacement = models.CharField(max_length=200, blank=True, help_text="Version or address to use instead.")
     lifecycle_at = models.DateTimeField(null=True, blank=True)
     lifecycle_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
-    cleaned_at = models.DateTimeField(
-        null=True, blank=True, help_text="A cleanup rule took it then, for the last time."
-    )
+    cleaned_at = models.DateTimeField(null=True, blank=True, help_text="When a cleanup rule last changed it.")
     quarantined_at = models.DateTimeField(null=True, blank=True)
     quarantine_reason = models.CharField(max_length=500, blank=True)
     quarantined_by = models.ForeignKey(
@@ -185,24 +193,26 @@ class Release(models.Model):
 
     # The last verification of the stored bytes.
     verified_at = models.DateTimeField(null=True, blank=True)
-    verified_as = models.CharField(max_length=8, blank=True, help_text="sound, damaged, missing or refused")
+    verified_as = models.CharField(max_length=8, blank=True, help_text="sound, damaged, missing or refused.")
     verified_findings = models.JSONField(default=list, blank=True)
 
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="releases")
     token_id = models.BigIntegerField(null=True, blank=True)
     session_digest = models.CharField(
-        max_length=40, blank=True, default="", db_default="", help_text="The browser session that reserved it."
+        max_length=40, blank=True, default="", db_default="", help_text="Browser session that reserved the version."
     )
     provenance = models.JSONField(default=dict, blank=True)
     created_at = models.DateTimeField(auto_now_add=True)
     received_at = models.DateTimeField(null=True, blank=True)
     checking_at = models.DateTimeField(null=True, blank=True)
     checked_at = models.DateTimeField(null=True, blank=True)
-    signed_at = models.DateTimeField(null=True, blank=True, help_text="Only for kinds that are signed.")
+    signed_at = models.DateTimeField(
+        null=True, blank=True, help_text="When it was signed. Empty for kinds without a signature."
+    )
     finished_at = models.DateTimeField(null=True, blank=True)
     published_at = models.DateTimeField(null=True, blank=True)
     visible_at = models.DateTimeField(
-        null=True, blank=True, help_text="Held back from clients until then; empty once they see it."
+        null=True, blank=True, help_text="Hidden from clients until this time. Empty once they see it."
     )
 
     objects = ReleaseQuerySet.as_manager()
@@ -296,7 +306,7 @@ class ReleaseFile(models.Model):
     name = models.CharField(max_length=255)
     staging_key = models.CharField(max_length=80, unique=True)
     digest = models.CharField(max_length=64, help_text="SHA-256 of the received bytes.")
-    size = models.BigIntegerField(help_text="bytes")
+    size = models.BigIntegerField(help_text="Size in bytes.")
     received_at = models.DateTimeField(auto_now_add=True)
 
     class Meta:
@@ -314,8 +324,8 @@ class ReleaseBlob(models.Model):
     """
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="blobs")
-    digest = models.CharField(max_length=64, db_index=True, help_text="sha256, 64 hex digits")
-    name = models.CharField(max_length=255, help_text="Its name for clients.")
+    digest = models.CharField(max_length=64, db_index=True, help_text="SHA-256, 64 hex digits.")
+    name = models.CharField(max_length=255, help_text="File name that clients see.")
 
     class Meta:
         constraints = [
@@ -332,7 +342,7 @@ class DownloadCount(models.Model):
 
     release = models.ForeignKey(Release, models.CASCADE, related_name="download_counts")
     day = models.DateField()
-    client = models.CharField(max_length=40, help_text="OpenTofu 1.12.6, Terraform 1.11.4, or other")
+    client = models.CharField(max_length=40, help_text="Such as OpenTofu 1.12.6 or Terraform 1.11.4, or other.")
     count = models.PositiveBigIntegerField(default=0)
 
     class Meta:
@@ -368,7 +378,9 @@ class SearchDoc(models.Model):
     kind = models.CharField(max_length=8, choices=Kind.choices)
     namespace = models.ForeignKey(Namespace, models.PROTECT, related_name="search_docs")
     name = models.CharField(max_length=130, help_text="The name within the namespace, such as vpc/aws.")
-    sort_key = models.BinaryField(max_length=200, editable=False, help_text="memcmp order is the order of addresses.")
+    sort_key = models.BinaryField(
+        max_length=200, editable=False, help_text="Sort key: byte order is the order of addresses."
+    )
     description = models.CharField(max_length=300, blank=True)
     release = models.ForeignKey(Release, models.CASCADE, related_name="+")
     version = models.CharField(max_length=128)
@@ -378,7 +390,7 @@ class SearchDoc(models.Model):
     published_at = models.DateTimeField()
     downloads = models.PositiveBigIntegerField(default=0, help_text="Downloads of all its versions, all time.")
     indexed_release = models.PositiveBigIntegerField(
-        null=True, editable=False, help_text="The release whose words are indexed. Another one: index it again."
+        null=True, editable=False, help_text="Release whose words are indexed. A different one is indexed again."
     )
 
     class Meta:
@@ -410,7 +422,7 @@ class SearchWord(models.Model):
     doc = models.ForeignKey("releases.SearchDoc", models.CASCADE, related_name="words", db_index=False)
     is_name = models.BooleanField(help_text="A word of the module's or provider's own name.")
     term = models.BinaryField(max_length=64)
-    place = models.PositiveSmallIntegerField(help_text="Where the word is, as a weight; see catalogue.indexing.")
+    place = models.PositiveSmallIntegerField(help_text="Place of the word, as a weight.")
     name = models.CharField(max_length=200, blank=True, help_text="The whole name that contains the word.")
     unit = models.CharField(max_length=300, blank=True, help_text="The folder or docs page that declares it.")
 
@@ -443,7 +455,7 @@ class SearchTerm(models.Model):
 
     doc = models.ForeignKey("releases.SearchDoc", models.CASCADE, related_name="terms", db_index=False)
     term = models.BinaryField(max_length=64)
-    weight = models.PositiveSmallIntegerField(help_text="The weight of its best place; see releases.search.")
+    weight = models.PositiveSmallIntegerField(help_text="Weight of its best place.")
 
     class Meta:
         # One index finds documents by a word, the other the words of a document.
@@ -511,11 +523,11 @@ class Upload(ChunkedUpload):
     LEASE = timedelta(seconds=15)  # a person waits for it when the line or the server came back
 
     release = models.ForeignKey("releases.Release", models.CASCADE, related_name="uploads")
-    name = models.CharField(max_length=255, blank=True, help_text="The file of a draft; empty for an archive.")
+    name = models.CharField(max_length=255, blank=True, help_text="File of a draft. Empty for an archive.")
     length = models.BigIntegerField(help_text="Total size in bytes.")
-    expected = models.CharField(max_length=64, blank=True, help_text="Its sha256, announced or found.")
+    expected = models.CharField(max_length=64, blank=True, help_text="SHA-256, as announced or computed.")
     metadata = models.CharField(max_length=2000, blank=True, help_text="Upload-Metadata, as it was sent.")
-    ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="sha256 of its ticket")
+    ticket_digest = models.CharField(max_length=64, blank=True, db_index=True, help_text="SHA-256 of its ticket.")
     finished_at = models.DateTimeField(null=True, blank=True)
 
     class Meta:

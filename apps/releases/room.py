@@ -1,4 +1,3 @@
-from celery.schedules import crontab
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS
 
@@ -9,7 +8,6 @@ class Releases(Room):
     name = "apps.releases"
 
     periodic_tasks = {
-        "clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)},
         "index-search": {"task": "releases.index_search", "schedule": 60.0},
         "show-releases": {"task": "releases.show_due", "schedule": 10.0},
         "sweep-uploads": {"task": "releases.sweep", "schedule": settings.REAPER_INTERVAL},
@@ -22,12 +20,8 @@ class Releases(Room):
     blob_references = ("lifecycle.release_blobs.referenced_by_release",)
 
     def connect(self) -> None:
-        from apps.accounts.identity.trusted import publishers
         from apps.blobs import store
-        from apps.releases.catalogue import reading
         from apps.releases.publishing import staging
 
         # Staged bytes that wait for a person, longer than an upload takes.
         store.staging_in_use = lambda: staging.keys_in_use(DEFAULT_DB_ALIAS)
-        # Whether the address of a rule for CI exists.
-        publishers.address_exists = reading.is_named

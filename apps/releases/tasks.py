@@ -2,7 +2,6 @@ from celery import shared_task
 
 from apps.jobs.claims import task
 from apps.releases.catalogue import indexing, showing
-from apps.releases.cleanup import applying
 from apps.releases.lifecycle import purging, verification
 from apps.releases.publishing import sweeping
 
@@ -12,11 +11,6 @@ INDEXED_AT_ONCE = 10  # batches in a run
 @shared_task(name="releases.sweep")
 def sweep(**_: object) -> None:
     sweeping.sweep()
-
-
-@shared_task(name="releases.clean_up")
-def clean_up(**_: object) -> None:
-    applying.run_due()
 
 
 @shared_task(name="releases.index_search")

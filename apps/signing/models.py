@@ -45,7 +45,7 @@ class SigningKey(models.Model):
     uid = models.CharField(max_length=300, blank=True)
     made_at = models.DateTimeField(null=True, blank=True)
     expires_at = models.DateTimeField(null=True, blank=True)
-    source = models.CharField(max_length=100, blank=True, help_text="The owner of the key, which clients may show.")
+    source = models.CharField(max_length=100, blank=True, help_text="Owner of the key. Clients may show it.")
     source_url = models.CharField(max_length=300, blank=True)
     added_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     added_at = models.DateTimeField(auto_now_add=True)
@@ -93,7 +93,7 @@ class PrivateKey(models.Model):
         help_text="The key-encryption key, by the start of the SHA-256 of it or of its address.",
     )
     # Empty: the key-encryption key encrypts this row itself.
-    wrapped_key = models.BinaryField(null=True, help_text="The key of this row, as its key service has wrapped it.")
+    wrapped_key = models.BinaryField(null=True, help_text="Key of this row, wrapped by the key service.")
     made_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -103,10 +103,10 @@ class PrivateKey(models.Model):
 class StatementKey(models.Model):
     """An Ed25519 key of the registry, with which workers sign statements about releases. Old ones stay listed."""
 
-    key_id = models.CharField(max_length=64, unique=True, help_text="sha256 of the public key in DER, 64 hex digits")
+    key_id = models.CharField(max_length=64, unique=True, help_text="SHA-256 of the public key in DER, 64 hex digits.")
     public_key = models.TextField(help_text="PEM")
     made_at = models.DateTimeField(auto_now_add=True)
-    retired_at = models.DateTimeField(null=True, blank=True, help_text="Since then it signs nothing new.")
+    retired_at = models.DateTimeField(null=True, blank=True, help_text="When it stopped signing new statements.")
 
     class Meta:
         constraints = [
@@ -133,7 +133,7 @@ class PrivateStatementKey(models.Model):
     key = models.OneToOneField(StatementKey, models.PROTECT, related_name="private_key")
     nonce = models.BinaryField(max_length=12)
     ciphertext = models.BinaryField()
-    kek_id = models.CharField(max_length=16, help_text="As of a private key.")
+    kek_id = models.CharField(max_length=16, help_text="Same meaning as on a private key.")
     wrapped_key = models.BinaryField(null=True)
     made_at = models.DateTimeField(auto_now_add=True)
 

@@ -8,6 +8,10 @@ from pathlib import Path
 from django.conf import settings
 from django.urls import reverse
 
+from apps.snippets import client_setup
+from apps.snippets.client_setup import Snippet
+
+CA_FILE = "larder-ca.pem"
 FOLDER = Path(__file__).with_name("publish_scripts")
 
 
@@ -43,3 +47,29 @@ def newest() -> Script:
 
 def with_digest(digest: str) -> Script | None:
     return next((script for script in scripts() if script.digest == digest), None)
+
+
+def has_own_authority() -> bool:
+    return client_setup.own_authority() is not None
+
+
+def variables() -> dict[str, str]:
+    """Return what the environment of the script names."""
+    return {"LARDER_URL": settings.PUBLIC_URL, **({"LARDER_CA_FILE": CA_FILE} if has_own_authority() else {})}
+
+
+def lines(address: str, version: str) -> list[str]:
+    """Download, check, publish. `&&`: not each CI ends a step at the first command that fails."""
+    script = newest()
+    trust = f"--cacert {CA_FILE} " if has_own_authority() else ""
+    return [
+        f'curl {trust}-fsSo publish.sh "$LARDER_URL{script.path}"',
+        f'echo "{script.digest}  publish.sh" | sha256sum -c &&',
+        f"sh publish.sh {address} {version}",
+    ]
+
+
+def any_shell(address: str, version: str) -> Snippet:
+    """With a stored token, or an id token that another CI has issued."""
+    exports = [f"export {name}={value}" for name, value in variables().items()]
+    return Snippet("Commands that publish", "\n".join([*exports, *lines(address, version)]))

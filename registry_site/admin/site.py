@@ -36,7 +36,7 @@ from apps.portal.publish import module, provider
 from apps.portal.publish.frame import PageFrame
 from apps.provenance.models import Attestation, Statement
 from apps.providers.models import Package, Provider, ProviderVersion
-from apps.releases.cleanup.models import CleanupRule
+from apps.releases.cleanup_rules import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 from apps.room import rooms
 from apps.signing.models import SigningKey, StatementKey

@@ -36,7 +36,10 @@ FAR_DAYS = 2 * 365
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """A chart with its one number: `title` says it in words, and `rows` are its figures as a table."""
+    """A chart with its one number: `title` says it in words, and `rows` are its figures as a table.
+
+    `nothing` is shown in its place while there is nothing to draw.
+    """
 
     name: str
     figure: str
@@ -45,6 +48,11 @@ class Trend:
     labels: Sequence[str]
     series: Sequence[Series]
     worded: Callable[[int], str] = "{:,}".format
+    nothing: str = ""
+
+    @property
+    def is_empty(self) -> bool:
+        return not any(one.total for one in self.series)
 
     @property
     def picture(self) -> SafeString:
@@ -61,7 +69,9 @@ def downloads() -> Trend:
     values = [*_finished(days[0], days[-1]), *download_figures.by_day(DownloadCount.objects.all(), days[-UNFINISHED:])]
     labels = [f"{day:%d %b}" for day in days]
     title = f"Downloads by day in the last {DAYS} days: {sum(values):,}"
-    return Trend("Downloads", f"{sum(values):,}", f"in {DAYS} days", title, labels, [Series("Downloads", values)])
+    series = [Series("Downloads", values)]
+    nothing = f"No downloads in the last {DAYS} days."
+    return Trend("Downloads", f"{sum(values):,}", f"in {DAYS} days", title, labels, series, nothing=nothing)
 
 
 @lru_cache(maxsize=1)
@@ -81,7 +91,8 @@ def storage() -> Trend:
     title = f"Bytes stored in each of the last {WEEKS} weeks: {size(sum(values))}"
     labels = [f"{start:%d %b}" for start in starts]
     about = f"added in {WEEKS} weeks{_forecast(sum(values))}"
-    return Trend("Storage", size(sum(values)), about, title, labels, [Series("Stored", values)], size)
+    nothing = f"Nothing was stored in the last {WEEKS} weeks."
+    return Trend("Storage", size(sum(values)), about, title, labels, [Series("Stored", values)], size, nothing=nothing)
 
 
 def _added(starts: Sequence[datetime]) -> list[int]:
@@ -130,4 +141,5 @@ def queues() -> Trend:
     total = sum(one.total for one in series)
     title = f"Jobs that ended in each of the last {HOURS} hours: {total:,}"
     labels = [f"{at:%d %b %H:%M}" for at in hours]
-    return Trend("Queues", f"{total:,}", f"jobs ended in {HOURS} hours", title, labels, series)
+    nothing = f"No job ended in the last {HOURS} hours."
+    return Trend("Queues", f"{total:,}", f"jobs ended in {HOURS} hours", title, labels, series, nothing=nothing)

@@ -21,6 +21,7 @@ from apps.provenance.models import Referrer, Statement
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Release, ReleaseFile
 from apps.releases.origin.models import Approval, Origin
+from apps.room import all_of
 from apps.signing.models import (
     KeyFingerprint,
     PrivateKey,
@@ -86,6 +87,7 @@ def signing_privileges() -> dict[str, Privileges]:
     """Return what signing workers may do: read releases; write keys, answers, audit rows, the state of their jobs."""
     read = (Namespace, Release, ReleaseFile, ProviderVersion, Package, Origin, Approval)
     found = {_table(model): READ for model in read} | {MIGRATIONS: READ}
+    found |= {_table(model): granted for part in all_of("signing_tables") for model, granted in part.items()}
     found |= {_table(model): WRITE for model in apps.get_app_config("signing").get_models()}
     return found | {
         _table(SignatureRequest): {"SELECT": (), "UPDATE": ("signature", "problem"), "DELETE": ()},

@@ -32,7 +32,7 @@ def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> li
     found = {}
     for name, nearest in variables.unknown().items():
         hint = f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable."
-        found[name] = (f"{name} is not a variable of Larder: it changes nothing.", hint)
+        found[name] = (f"{name} is not a Larder variable and has no effect.", hint)
     for name, left_out in variables.of_left_out().items():
         hint = f"Remove it, or remove {left_out} from LARDER_WITHOUT."
         found[name] = (f"LARDER_WITHOUT leaves out {left_out}: {name} changes nothing.", hint)

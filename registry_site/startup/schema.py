@@ -119,9 +119,18 @@ def check() -> None:
 
 def ask_rooms() -> None:
     """Raise CannotStartError if a room refuses this database."""
-    for check_start in all_of("start_checks"):
+    _call("start_checks")
+
+
+def prepare() -> None:
+    """Have rooms bring the database to what the settings say. Raises CannotStartError."""
+    _call("preparations")
+
+
+def _call(contribution: str) -> None:
+    for function in all_of(contribution):
         try:
-            check_start()
+            function()
         except Invalid as refusal:
             raise CannotStartError(f"{refusal} {refusal.hint}".strip()) from refusal
 

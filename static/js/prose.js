@@ -8,6 +8,8 @@ function withCopyButton(pre) {
   pre.dataset.copyText = "";
   if (!pattern) return;
   const button = pattern.cloneNode(true);
+  button.className = "copy"; // the first of a page may be that of its copy bar
+  button.replaceChildren(...button.querySelectorAll(".icon-copy, .icon-done"));
   button.dataset.copy = "";
   button.setAttribute("aria-label", "Copy: code");
   const scope = document.createElement("div");
@@ -17,11 +19,17 @@ function withCopyButton(pre) {
   scope.append(pre, button);
 }
 
+// A phone that is turned has other widths.
+const tables = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    if (target.scrollWidth > target.clientWidth) target.tabIndex = 0;
+    else target.removeAttribute("tabindex");
+  }
+});
+
 for (const prose of document.querySelectorAll(".prose")) {
   for (const pre of prose.querySelectorAll("pre")) withCopyButton(pre);
-  for (const table of prose.querySelectorAll("table")) {
-    if (table.scrollWidth > table.clientWidth) table.tabIndex = 0;
-  }
+  for (const table of prose.querySelectorAll("table")) tables.observe(table);
   for (const box of prose.querySelectorAll('input[type="checkbox"]')) {
     box.setAttribute("aria-label", box.parentElement.textContent.trim().slice(0, 120) || "Task");
   }

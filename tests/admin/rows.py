@@ -12,7 +12,7 @@ from apps.blobs.models import Blob
 from apps.jobs.models import Job
 from apps.lib.versions import parse
 from apps.modules.models import Module, ModuleCall, ModuleVersion
-from apps.releases.cleanup.models import CleanupRule
+from apps.releases.cleanup_rules import CleanupRule
 from apps.releases.models import DownloadCount, Release, SearchDoc
 
 LISTED = (

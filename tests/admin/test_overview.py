@@ -180,6 +180,13 @@ def test_charts_show_downloads_by_day_bytes_by_week_and_jobs_by_hour(operator_cl
     assert downloads.picture.count("<title>") == 1 + trends.DAYS
 
 
+def test_a_chart_without_figures_is_a_sentence(operator_client):
+    page = operator_client.get(INDEX)
+
+    assert f"No downloads in the last {trends.DAYS} days." in page.text
+    assert "chart__picture" not in page.text
+
+
 def test_recent_changes_name_who_did_what(operator_client):
     rows.make(0, 1)
     [event] = AuditEvent.objects.filter(subject="team0")

@@ -44,6 +44,7 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "name": "fresh",
         "visibility": "private",
         "description": "New.",
+        "introduction": "",
         "breaking_changes": "warn",
         "trusted_publishers_only": False,
         "requires_approval": False,
@@ -54,6 +55,16 @@ def test_a_namespace_is_created_and_belongs_to_its_creator(tofu, charlie):
         "quota": {"bytes": None, "versions": None},
     }
     assert Grant.objects.get(namespace__name="fresh").user == charlie
+
+
+def test_an_introduction_is_set_kept_and_limited(tofu, charlie):
+    client, url = tofu(charlie), "/api/v1/namespaces/fresh"
+    words = "Take **vpc** first."
+
+    assert put(client, url, {"visibility": "private", "introduction": words}).json()["introduction"] == words
+    assert put(client, url, {"visibility": "public"}).json()["introduction"] == words
+    assert put(client, url, {"visibility": "public", "introduction": "x" * 1001}).status_code == 422
+    assert put(client, url, {"visibility": "public", "introduction": ""}).json()["introduction"] == ""
 
 
 def test_the_same_again_is_200_and_what_is_left_out_stays(tofu, charlie):

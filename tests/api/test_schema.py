@@ -8,6 +8,7 @@ import pytest
 from django.conf import settings
 
 from apps.http import api_document
+from apps.releases.catalogue import indexing, search
 from tests import openapi, rooms
 from tests.house.policy.table import COLUMNS, TABLES, VISIBILITIES
 
@@ -22,6 +23,18 @@ def test_the_schema_is_what_the_views_say_and_anybody_reads_it(client, db):
     answer = client.get("/api/v1/schema")
     assert (answer.status_code, answer.headers["Content-Type"]) == (200, "application/json")
     assert answer.json()["openapi"] == "3.1.0"
+
+
+def test_the_filters_of_rooms_that_are_left_out_are_not_in_it(monkeypatch):
+    monkeypatch.setattr(indexing, "room_facets", ())
+    api_document.text.cache_clear()
+
+    parameters = api_document.document()["paths"]["/api/v1/modules"]["get"]["parameters"]
+    api_document.text.cache_clear()
+
+    values = {one["name"]: one["schema"].get("enum") for one in parameters}
+    assert values.keys() == {"cursor", "namespace", "q", "sort", "system"}
+    assert set(values["sort"]) == set(search.SORTS)
 
 
 def test_each_operation_keeps_its_own_id_and_says_what_it_does():

@@ -39,7 +39,6 @@ class Shelf:
     machine: tuple[int, int] = (0, 0)  # a service account of the team, and its token
     mail: tuple[str, str] = ("", "")  # tokens of links
     webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
-    publisher: int = 0
     fingerprint: str = ""
     known: dict[str, Any] = field(default_factory=dict)  # with what the rooms have
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
@@ -129,7 +128,6 @@ def fill(live: Live) -> Shelf:
     shelf = Shelf(live, live.token())
     with live.client(shelf.token) as client:
         client.put(f"/api/v1/namespaces/{SPACE}", json={"visibility": "public"}).raise_for_status()
-        client.put(f"/api/v1/namespaces/{SPACE}/cleanup", json={"prerelease_days": 30}).raise_for_status()
     for name, files in REAL.items():
         shelf.publish(name, "1.0.0", module_zip(files("1.0.0")))
         shelf.publish(name, "1.1.0", gz(module_tar(files("1.1.0"), top=f"terraform-{name.replace('/', '-')}-1.1.0/")))
@@ -160,16 +158,6 @@ def fill(live: Live) -> Shelf:
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
     shelf.machine, shelf.webhook = known["machine"], known["webhook"]
     shelf.mail = known["mail"]
-    rule = {
-        "kind": "github",
-        # Of GitHub it has an owner, and no more slashes and blanks.
-        "repository": f"acme/{HOSTILE.translate(str.maketrans('', '', '*/ '))}",
-        "environment": HOSTILE.replace("*", "+"),
-        "workflow": "release.yml",
-        "only_name": "network/aws",
-    }
-    with live.client(shelf.token) as client:
-        shelf.publisher = client.post(f"/api/v1/namespaces/{SPACE}/trusted-publishers", json=rule).json()["id"]
     shelf.known = known
     shelf.fingerprint = known["fingerprint"]
     with live.client(shelf.token) as client:

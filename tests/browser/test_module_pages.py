@@ -90,6 +90,7 @@ def test_every_tab_works_without_scripts(open_browser, network):
 def test_a_copied_text_is_ticked_inside_its_button(open_browser, network):
     page = open_browser(permissions=["clipboard-write"]).new_page()  # a browser with windows gives it to whoever clicks
     page.goto(network)
+    expect(page.locator(".prose .snippet > .copy")).to_have_count(page.locator(".prose .snippet").count())
     page.locator(".copybar").get_by_role("button", name="Copy").click()
     expect(page.locator(".copybar [data-copied]")).to_be_visible()
     page.goto(f"{network}/usage")

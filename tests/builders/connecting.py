@@ -6,27 +6,24 @@ from apps.accounts import namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.connections import Connected
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify import webhooks
 from tests import rooms
 
-PUBLISHER, WEBHOOK = "trusted-publisher", "webhook"
+WEBHOOK = "webhook"
 _OF_ROOMS = rooms.rows("CONNECTIONS")
-KINDS = (PUBLISHER, WEBHOOK, *_OF_ROOMS)
-# What texts call them, but for the trusted publisher, whose name has a number.
+KINDS = tuple(one.kind for one in connections.sources if one.kind in {WEBHOOK, *_OF_ROOMS})
+# What texts call them.
 NAMES = ("webhook to hooks.acme.example", *rooms.entries("CONNECTION_NAMES"))
 
 
 def connect_all(namespace: Namespace, owner: User, name: str = "vpc") -> dict[str, Any]:
     """Return the rows by kind."""
     actor = Viewer(owner)
-    rule = {"kind": "github", "repository": f"acme/{name}", "workflow": "release.yml", "environment": "production"}
     url = f"https://hooks.acme.example/{name}"
     return {
-        PUBLISHER: publishers.create(namespace=namespace, actor=actor, **rule),
         **{kind: connect(namespace, owner, name) for kind, connect in _OF_ROOMS.items()},
         WEBHOOK: webhooks.create(namespace=namespace, actor=actor, url=url, events=["release.published"])[0],
     }

@@ -6,7 +6,6 @@ import pytest
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import publishers
 from apps.lib.addresses import ModuleAddress
 from apps.modules.comparing import versions
 from apps.releases.models import Release, State
@@ -14,7 +13,7 @@ from apps.releases.origin.models import Approval, Origin, Way
 from apps.releases.origin.unusual import unusual
 from tests.builders.approving import ask_for_approval, client_of, decide, publisher
 from tests.builders.archives import module_zip
-from tests.builders.ci_claims import GITHUB
+from tests.builders.ci_runs import add_rule
 from tests.builders.tars import gz, module_tar
 from tests.cast import BLOBS
 from tests.providers.draft_client import DraftClient, hold, work, zips
@@ -149,7 +148,7 @@ def test_a_provider_is_neither_stored_nor_signed_before(space, alice, bob, dora,
 
 @pytest.fixture
 def rule(space, dora):
-    return publishers.create(namespace=space, actor=Viewer(dora), kind="github", **GITHUB.rule)
+    return add_rule(space, dora)
 
 
 def from_ci(published, rule, version: str, **facts: str) -> Release:

@@ -17,8 +17,6 @@ from apps.blobs import capabilities
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import publishing
 from apps.providers import publishing as drafting
-from apps.releases.cleanup import planning
-from apps.releases.cleanup.models import CleanupRule
 from apps.releases.models import Release, State
 from apps.signing.models import Custody, SigningKey
 from tests import rooms
@@ -52,7 +50,6 @@ ON_ITS_WAY = {
     **dict.fromkeys([f"portal:release-{act}" for act in ("file", "files", "file-remove", "hand-in")], "draft_id"),
 }
 PACKAGE = "terraform-provider-dns_1.0.0_linux_amd64.zip"
-NOTHING_GOES = planning.digest_of("deprecate", [])
 EVERYWHERE = {
     "name": "vpc",
     "system": "aws",
@@ -145,7 +142,6 @@ def _place(namespace, users):
     dns = cast.add_version(cast.frozen_key(namespace), None, "dns", "1.0.0")
     scenario_statements.place(release, dns.release)
     dns.docs_pages.create(kind="resources", slug="record", name="dns_record", html="<p>A record.</p>")
-    CleanupRule.objects.create(namespace=namespace)
     return EVERYWHERE | {
         "namespace": namespace.name,
         "digest": release.digest,
@@ -165,9 +161,9 @@ def _place(namespace, users):
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
         **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
+        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
         **scenario_approval.place(namespace, users, team),
         **scenario_attestations.place(namespace, users["alice"]),
-        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
         "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
@@ -243,10 +239,6 @@ def body_of(name, method, row):
         ("portal:login-authorize", "POST"): {"data": ASKED | {"machine": "desk", "decision": "allow"}},
         ("portal:namespace-new", "POST"): {"data": {"name": "platform", "visibility": "private"}},
         ("portal:namespace-change", "POST"): {"data": {"visibility": "private", "description": "Shared"}},
-        ("portal:namespace-cleanup", "POST"): {"data": {"keep_newest": 5, "fetched_days": 9, "action": "yank"}},
-        ("portal:namespace-cleanup-apply", "POST"): {"data": {"plan": NOTHING_GOES}},
-        ("api:cleanup", "PUT"): _json('{"enabled": true, "prerelease_days": 30}'),
-        ("api:cleanup-apply", "POST"): _json(json.dumps({"plan": NOTHING_GOES})),
         ("portal:namespace-members", "POST"): {"data": {"username": "charlie", "role": 2}},
         ("portal:namespace-transfer", "POST"): {"data": {"kind": "user", "to": "olga", "confirm": namespace}},
         ("portal:team-new", "POST"): {"data": {"name": "bakers"}},

@@ -11,14 +11,14 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import marks
-from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Grant, Membership, Role
 from apps.accounts.people import service_accounts, teams
 from apps.releases.models import Kind, Release, State
 from apps.releases.origin.models import Approval, Part, Participant
 from tests.builders.archives import module_zip
+from tests.builders.ci_claims import GITHUB_ISSUER
+from tests.builders.ci_runs import add_rule
 from tests.cast import person
-from tests.house.scenario_trusted import RULE
 
 DIGEST = "d" * 64
 ON_ITS_WAY = dict.fromkeys(
@@ -49,7 +49,7 @@ def place(namespace, users, team):
     for manager in ("petra", "quinn"):
         Membership.objects.create(team=team, user=users[manager], is_manager=True)
     now = timezone.now()
-    rule = publishers.create(namespace=namespace, actor=Viewer(users["petra"]), **RULE, ref="refs/tags/v*")
+    rule = add_rule(namespace, users["petra"], issuer=GITHUB_ISSUER, repository_id=None, ref="refs/tags/v*")
     release = Release.objects.create(
         kind=Kind.MODULE,
         namespace=namespace,

@@ -1,4 +1,4 @@
-"""What the routes of webhooks and trusted publishers name: one of the namespace, one of the site, with deliveries."""
+"""What the routes of webhooks name: one of the namespace, one of the site, with deliveries."""
 
 import json
 from typing import Any
@@ -10,7 +10,6 @@ from apps.accounts.models import ConnectionChange
 from apps.notify import webhooks
 from apps.notify.mail import mailing, preferences
 from apps.notify.models import Delivery, State
-from tests.house import scenario_trusted
 
 URL = "https://hooks.acme.example/larder"
 NOWHERE = {
@@ -23,7 +22,6 @@ NOWHERE = {
     "connection_kind": "webhook",
     "connection_id": 0,
     "site_delivery_id": 0,
-    **scenario_trusted.NOWHERE,
 }
 
 
@@ -51,7 +49,7 @@ def place(namespace, owner, operator):
     # Changed by an account that was deleted: whoever confirms the webhook changes something.
     ConnectionChange.objects.create(kind="webhook", number=found["webhook_id"], user=None)
     found |= {"connection_kind": "webhook", "connection_id": found["webhook_id"]}
-    return found | scenario_trusted.place(namespace, owner)
+    return found
 
 
 def bodies():
@@ -60,7 +58,6 @@ def bodies():
         ("portal:mail", "POST"): {"data": {"topics": ["published"], "digest": "on"}},
         ("portal:mail-address", "POST"): {"data": {"address": "cook@acme.example"}},
         ("portal:watch", "POST"): {"data": {"on": "1"}},
-        **scenario_trusted.bodies(),
     }
     for name in ("webhook", "site-webhook"):
         found |= {

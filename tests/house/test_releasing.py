@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.builders.publishing import git
 from tests.house import sources
 from tests.rows import for_each_row
-from tests.site.startup.test_image import git
 
 pytestmark = pytest.mark.needs("git")
 FILES = ("bin/release.py", "pyproject.toml", "deploy/helm/larder/Chart.yaml", "static/api/openapi.json")

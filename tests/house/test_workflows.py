@@ -8,14 +8,22 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.builders.publishing import DIGEST, Checkout
 from tests.house import sources
 from tests.rows import for_each_row
-from tests.site.startup.test_image import DIGEST, Checkout
 
 GITHUB = sorted((sources.CHECKOUT / ".github" / "workflows").glob("*.yml"))
+CHECK, RELEASE = (sources.CHECKOUT / ".github" / "workflows" / f"{name}.yml" for name in ("check", "release"))
+FORMS = sorted((sources.CHECKOUT / ".github" / "ISSUE_TEMPLATE").glob("*.yml"))
 GITLAB = sources.CHECKOUT / ".gitlab-ci.yml"
 SCHEMAS = [*((path, "vendor.github-workflows") for path in GITHUB), (GITLAB, "vendor.gitlab-ci")]
 ALL = [*GITHUB, GITLAB]
+# What the jobs may do beside reading: sign, push and make a page; show findings, and sign the published score.
+MAY_WRITE = {
+    "publish": {"contents", "packages", "id-token"},
+    "codeql": {"security-events"},
+    "scorecard": {"security-events", "id-token"},
+}
 
 
 def load(path):
@@ -38,6 +46,14 @@ def test_the_schema_of_its_service_takes_each_and_finds_a_mistyped_key(path, sch
     assert complaints(schema, tmp_path / "file.yml").returncode == 1
 
 
+@pytest.mark.slow
+@for_each_row("path", FORMS, ids=[path.stem for path in FORMS])
+def test_the_schema_of_github_takes_each_form_of_issues(path):
+    kind = "config" if path.stem == "config" else "forms"
+    done = complaints(f"vendor.github-issue-{kind}", path)
+    assert done.returncode == 0, done.stdout
+
+
 def test_every_action_is_pinned_to_a_commit_and_says_its_version():
     lines = [line for path in GITHUB for line in path.read_text().splitlines() if "uses:" in line]
     foreign = [line for line in lines if "uses: ./" not in line]
@@ -54,11 +70,11 @@ def test_every_image_is_pinned_to_a_digest(path):
     images = re.findall(r"(?:image:|- name:|--rm) +(\S+:\S+)", text)
 
     assert [image for image in images if not re.search(r":[\w.-]+@sha256:[0-9a-f]{64}$", image)] == []
-    assert len(images) == {"check.yml": 1, "release.yml": 1, ".gitlab-ci.yml": 4}[path.name]
+    assert len(images) == {"check.yml": 1, "release.yml": 1, ".gitlab-ci.yml": 4}.get(path.name, 0)
 
 
 def test_both_pipelines_run_all_checks_before_they_publish():
-    check, release, gitlab = load(GITHUB[0]), load(GITHUB[1]), load(GITLAB)
+    check, release, gitlab = load(CHECK), load(RELEASE), load(GITLAB)
 
     assert ".ci/run" in [step.get("run") for step in check["jobs"]["check"]["steps"]]
     assert "workflow_call" in check["on"]
@@ -71,7 +87,7 @@ def test_both_pipelines_run_all_checks_before_they_publish():
 
 def test_both_publish_tags_of_releases_alone():
     """`make release` makes them: v, then a number."""
-    release, gitlab = load(GITHUB[1]), load(GITLAB)
+    release, gitlab = load(RELEASE), load(GITLAB)
 
     assert release["on"] == {"push": {"tags": ["v[0-9]*"]}}
     assert [rule["if"] for rule in gitlab["publish"]["rules"]] == ["$CI_COMMIT_TAG =~ /^v[0-9]/"]
@@ -81,25 +97,25 @@ def test_every_job_has_the_history_that_has_the_version():
     steps = [step for path in GITHUB for job in load(path)["jobs"].values() for step in job.get("steps", ())]
     checkouts = [step["with"] for step in steps if step.get("uses", "").startswith("actions/checkout@")]
 
-    assert [one["fetch-depth"] for one in checkouts] == [0, 0]
+    assert [one["fetch-depth"] for one in checkouts] == [0] * len(GITHUB)
     assert not any(one["persist-credentials"] for one in checkouts)
     assert load(GITLAB)["variables"]["GIT_DEPTH"] == "0"
 
 
-def test_only_the_job_that_publishes_may_write_packages_and_sign():
+def test_each_job_may_do_what_it_is_for():
     for path in GITHUB:
         document = load(path)
         assert document["permissions"] == {"contents": "read"}
         for name, job in document["jobs"].items():
             more = {key for key, value in job.get("permissions", {}).items() if value == "write"}
-            assert more == ({"packages", "id-token"} if name == "publish" else set())
+            assert more == MAY_WRITE.get(name, set())
     assert load(GITLAB)["publish"]["id_tokens"] == {"SIGSTORE_ID_TOKEN": {"aud": "sigstore"}}
 
 
 def steps_of(service):
     """What the publishing job types, and the variables that it sets."""
     if service == "GitHub":
-        job = load(GITHUB[1])["jobs"]["publish"]
+        job = load(RELEASE)["jobs"]["publish"]
         commands = [step for step in job["steps"] if "run" in step]
         names = set(job["env"]).union(*(step.get("env", ()) for step in commands))
         return [step["run"] for step in commands], names
@@ -112,9 +128,12 @@ def steps_of(service):
 def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
     """Its lines, executed against the scripts of test_image.py, with the variables that it declares and no others."""
     checkout = Checkout(tmp_path)
-    (checkout.programs / "apk").write_text('#!/bin/sh\necho "apk $*" >> "$ASKED"\n')
-    (checkout.programs / "apk").chmod(0o755)
+    for name in ("apk", "go"):
+        (checkout.programs / name).write_text(f'#!/bin/sh\necho "{name} $*" >> "$ASKED"\n')
+        (checkout.programs / name).chmod(0o755)
     commands, names = steps_of(service)
+    *commands, page = commands  # tests/house/test_release_page.py
+    assert page.startswith("python3 bin/release_page.py publish ")
     values = {
         "REGISTRY": "registry.acme.example:5000/team",
         "REGISTRY_USER": "alice",
@@ -123,8 +142,9 @@ def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
         "SOURCE": "https://git.acme.example/larder",
         "REQUIREMENTS": "",
     }
+    given = {name: values[name] for name in names & values.keys()} | {"GITHUB_PATH": str(tmp_path / "path")}
 
-    done = checkout.run("bash", "-euc", "\n".join(commands), **{name: values[name] for name in names & values.keys()})
+    done = checkout.run("bash", "-euc", "\n".join(commands), **given)
 
     assert done.returncode == 0, done.stderr
     asked = "\n".join(checkout.asked)
@@ -134,6 +154,10 @@ def test_the_job_that_publishes_builds_signs_and_pushes(service, tmp_path):
     assert f"cosign sign --recursive registry.acme.example:5000/team/larder@{DIGEST}" in asked
     assert "helm push" in asked
     assert "secret" not in asked
+    # Each tool by its version.
+    installed = [word for line in checkout.asked if line.startswith("go install") for word in line.split()[2:]]
+    assert installed
+    assert all(re.search(r"@v\d+\.\d+\.\d+$", one) for one in installed)
 
 
 @pytest.mark.needs("git", "helm")
@@ -143,7 +167,7 @@ def test_the_job_that_publishes_refuses_a_dirty_tree(service, tmp_path):
     (checkout.folder / "unknown.py").touch()
     commands, _ = steps_of(service)
 
-    done = checkout.run("bash", "-euc", commands[-1])
+    done = checkout.run("bash", "-euc", commands[-2])
 
     assert (done.returncode, checkout.asked) == (1, [])
     assert "unknown.py" in done.stderr

@@ -65,7 +65,7 @@ def test_it_helps_readers_to_begin(browser_of, bob, acme, dora, published, setti
     assert f"tofu login {settings.PUBLIC_HOST}" in page
     assert "zones = [] # list(string)" in page
     assert 'href="/namespaces/acme/access"' in page
-    assert "owned by dora" in page
+    assert "Owned by dora" in page
     assert 'href="/how-to-use"' in page.partition("</nav>")[0]
     assert "Create a token" not in page
     settings.PUBLIC_URL = "http://larder.example"

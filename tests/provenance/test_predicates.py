@@ -38,7 +38,7 @@ def predicate_of(release: Release) -> dict[str, Any]:
 
 def from_ci(release: Release, kind: str, **claims: Any) -> dict[str, Any]:
     """Return what is said of it once its origin is a run of that vendor."""
-    from apps.accounts.identity.trusted.attempts import origin_of
+    from apps.accounts.identity.trusted.kept_claims import origin_of
     from apps.accounts.identity.trusted.vendors import VENDORS
 
     said = {**SHAPES[kind].claims, **claims}

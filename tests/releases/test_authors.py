@@ -8,7 +8,6 @@ import pytest
 from allauth.socialaccount.models import SocialAccount
 
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import ApiToken, Membership, User
 from apps.accounts.people import sign_on
 from apps.audit.models import AuditEvent
@@ -16,7 +15,7 @@ from apps.notify.mail import preferences
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving, deciding
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
-from tests.builders.ci_claims import GITHUB
+from tests.builders.ci_runs import add_rule
 
 pytestmark = pytest.mark.django_db
 ISSUER = "https://login.example.com"
@@ -166,7 +165,7 @@ def test_not_who_sent_the_bytes_of_another_module_from_the_same_upload(space, al
 
 
 def test_no_run_of_a_trusted_publisher_decides(space, alice, dora, published):
-    rule = publishers.create(namespace=space, actor=Viewer(dora), kind="github", **GITHUB.rule)
+    rule = add_rule(space, dora)
     client = client_of(rule.user, maker=dora)
     release = published()
 

@@ -1,7 +1,7 @@
 """The people who took part in what a machine published, and so approve nothing of it. Dora wrote the rule; Alice, Bob
 and Erin publish.
 
-Those through Git are tested in their room, those through a run in tests/accounts/identity/trusted.
+Those through Git and through a run are tested in their rooms.
 """
 
 import json
@@ -9,13 +9,13 @@ from importlib import import_module
 
 import pytest
 from django.apps import apps
+from django.utils import timezone
 
 from apps.accounts import namespaces
 from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import Act, ApiToken, Grant, Membership, Role, Scope, User
+from apps.accounts.models import Act, ApiToken, Grant, Membership, Role, Scope, TrustedPublisher, User
 from apps.audit.models import AuditEvent
 from apps.modules import answers
 from apps.releases.models import Release, State
@@ -24,7 +24,7 @@ from apps.releases.publishing import approving, deciding, sweeping
 from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
-from tests.builders.ci_claims import GITHUB
+from tests.builders.ci_runs import add_rule
 from tests.cast import person
 from tests.rows import for_each_row
 from tests.shelves import run_jobs
@@ -41,7 +41,7 @@ def space(acme, alice, bob, dora):
 
 @pytest.fixture
 def rule(space, dora):
-    return publishers.create(namespace=space, actor=Viewer(dora), kind="github", **GITHUB.rule)
+    return add_rule(space, dora)
 
 
 @pytest.fixture
@@ -76,7 +76,8 @@ def test_who_wrote_the_trusted_publisher_does_not_approve_what_it_published(from
 
     assert not may_decide(dora, from_ci)
     assert may_decide(alice, from_ci)
-    publishers.end(publisher=rule, actor=Viewer(dora))
+    TrustedPublisher.objects.filter(pk=rule.pk).update(ended_at=timezone.now())
+    machines.end(rule.user_id)
     assert why_of(client, from_ci) == "wrote-the-trusted-publisher", "a rule that ended ties as before"
     assert decide(client_of(alice), from_ci, "approve").status_code == 202
     run_jobs()
@@ -111,9 +112,7 @@ def test_an_operator_approves_unless_they_took_part(space, rule, olga, published
     publisher(olga, space)
     assert may_decide(olga, published(user=rule.user))
 
-    own = publishers.create(
-        namespace=space, actor=Viewer(olga), kind="github", **{**GITHUB.rule, "ref": "refs/tags/v*"}
-    )
+    own = add_rule(space, olga, ref="refs/tags/v*")
 
     assert why_of(client_of(olga), published(user=own.user, version="1.3.0")) == "wrote-the-trusted-publisher"
 

@@ -7,7 +7,6 @@ import pytest
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import publishers
 from apps.accounts.models import Namespace, User
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
@@ -17,7 +16,7 @@ from apps.releases.origin.models import Approval, Decision
 from apps.releases.publishing import approving, deciding
 from tests import pages
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
-from tests.builders.ci_claims import GITHUB
+from tests.builders.ci_runs import add_rule
 from tests.cast import person
 from tests.sessions import in_browser
 from tests.shelves import run_jobs
@@ -36,7 +35,7 @@ def rule(acme, alice, bob, dora, erin):
     publisher(bob, acme)
     ask_for_approval(acme)
     Namespace.objects.filter(pk=acme.pk).update(approval_needs_two_people=True)
-    return publishers.create(namespace=acme, actor=Viewer(dora), kind="github", **GITHUB.rule)
+    return add_rule(acme, dora)
 
 
 @pytest.fixture

@@ -31,22 +31,9 @@ from tests.turns import TODAY
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
 # Contributions that are no names below the room.
 OTHERS = {
-    "root_urls",
-    "api_urls",
-    "portal_urls",
-    "staff_menu",
-    "reader_menu",
-    "namespace_menu",
-    "version_tabs",
-    "periodic_tasks",
-    "queues",
-    "help_topics",
-    "how_to",
-    "admin_lists",
-    "page_sections",
-    "parts",
-    "sign_in_routes",
-    "act_permissions",
+    *("root_urls", "api_urls", "portal_urls", "staff_menu", "reader_menu", "namespace_menu", "version_tabs"),
+    *("usage_parts", "periodic_tasks", "queues", "help_topics", "how_to", "admin_lists", "page_sections", "parts"),
+    *("sign_in_routes", "act_permissions"),
 }
 # What is no document of a program.
 TEXTS = {"", ".py", ".toml", ".txt", ".html", ".js", ".css", ".yml", ".yaml", ".json", ".conf", ".sh"}
@@ -191,6 +178,11 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("mirror", ["portal:mirror"]),
         ("saml", ["portal:saml-acs"]),
         ("checks", ["portal:namespace-checks"]),
+        ("trusted", ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"]),
+        ("reporting", ["api:usage"]),
+        ("graph", ["portal:module-graph", "api:module-dependents"]),
+        ("builder", ["portal:module-usage"]),
+        ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
     ],
 )
 def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):

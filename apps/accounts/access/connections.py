@@ -38,7 +38,8 @@ class Source:
     """One kind of connection, a model that inherits `models.Connection`.
 
     `rows` returns those that have not ended, with what `name` and `path` read. `stop` ends what one is doing when it is
-    suspended, `resume` lets it work again. `machine`: as what the account that acts for one knows its row.
+    suspended, `resume` lets it work again. `place`: where it stands among the kinds of a list. `machine`: as what the
+    account that acts for one knows its row.
     """
 
     kind: str
@@ -48,6 +49,7 @@ class Source:
     path: Callable[[Any], str]
     stop: Callable[[Any, Viewer], None]
     resume: Callable[[Any, Viewer], None]
+    place: int
     machine: str = ""
 
 

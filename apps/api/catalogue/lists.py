@@ -1,5 +1,7 @@
 """/api/v1/modules, /api/v1/providers and their versions: lists of those that the caller may see."""
 
+from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.db.models import QuerySet
@@ -7,14 +9,15 @@ from django.urls import path
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, IntegerField
 
 from apps.accounts.access import gate
-from apps.api.frame.base import MODULE, PROVIDER, ListView, listed
+from apps.api.frame.base import MODULE, PROVIDER, ListView, Operation, listed
 from apps.api.frame.shapes import ModuleNames, MomentField, ProviderNames, Shape, page
 from apps.http.views import ReadyInNamespace
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.errors import Invalid
 from apps.modules.catalogue.reading import module_for
 from apps.providers.reading import provider_for
-from apps.releases.catalogue import search
+from apps.releases.catalogue import indexing, search
+from apps.releases.catalogue.indexing import RoomFacet
 from apps.releases.models import Kind, Lifecycle, SearchDoc
 from apps.releases.origin.models import verified
 from apps.releases.version_rows import VersionQuerySet
@@ -59,19 +62,31 @@ class CatalogueList(ReadyInNamespace, ListView):
 
     kind: Kind
 
+    @property
+    def facets(self) -> Sequence[RoomFacet]:
+        return ()
+
     def rows(self) -> QuerySet[SearchDoc]:
-        sort, query = self.text("sort") or search.RELEVANCE, self.text("q")
-        if sort not in search.SORTS:
-            raise Invalid(f"{sort!a} is not a sort order.", hint=f"Sort by {', '.join(search.SORTS)}.")
+        query = self.text("q")
+        orders = (*search.SORTS, *(one.name for one in self.facets))
+        sort = self._chosen("sort", orders, "a sort order") or search.RELEVANCE
+        of_rooms = {one.name: self._chosen(one.name, one.values, f"a value of {one.name}") for one in self.facets}
         if query:
             self.count("search")
         return search.search(
             kind=self.kind,
             namespaces=gate.visible_namespaces(self.viewer),
             query=query,
-            filters={facet: self.text(facet) for facet in ("namespace", "system")},
+            filters={facet: self.text(facet) for facet in ("namespace", "system")} | of_rooms,
             sort=sort,
         ).select_related("namespace")
+
+    def _chosen(self, name: str, values: Collection[str], what: str) -> str:
+        """A parameter with few values, or "". Raises Invalid."""
+        value = self.text(name)
+        if value and value not in values:
+            raise Invalid(f"{value!a} is not {what}.", hint=f"There are {', '.join(values)}.")
+        return value
 
 
 _QUERY = {
@@ -83,7 +98,23 @@ _CATALOGUE: dict[str, Any] = {"choices": {"sort": list(search.SORTS)}, "limits":
 
 
 class ModuleList(CatalogueList):
+    """With the filters and orders of rooms, as the page has them."""
+
     kind = Kind.MODULE
+
+    @property
+    def facets(self) -> Sequence[RoomFacet]:
+        return indexing.room_facets
+
+    def operation_of(self, method: str) -> Operation | None:
+        found = super().operation_of(method)
+        if found is None:
+            return None
+        query = {**found.query, **{one.name: one.help for one in self.facets}}
+        orders = [*found.choices["sort"], *(one.name for one in self.facets)]
+        choices = {**found.choices, "sort": orders, **{one.name: one.values for one in self.facets}}
+        return replace(found, query=query, choices=choices)
+
     get = listed(
         "List and search modules",
         page("ModulePage", modules=ModuleRow(many=True)),

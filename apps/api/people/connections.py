@@ -13,7 +13,7 @@ from apps.accounts.access import connections, gate
 from apps.accounts.access.connections import Connected
 from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import ApiView, ListView, listed, operation
-from apps.api.frame.shapes import Connection, Shape, page
+from apps.api.frame.shapes import Connection, LeftBehind, Shape, page
 
 
 class ConnectionList(ListView):
@@ -31,7 +31,9 @@ class ConnectionList(ListView):
 
 def answer_left(view: ApiView, left: Collection[Connected]) -> Response:
     """Answer 200 with what an act left behind, 204 if that is nothing."""
-    return view.answer({"left_behind": left}) if left else view.answer(status=HTTPStatus.NO_CONTENT)
+    if not left:
+        return view.answer(status=HTTPStatus.NO_CONTENT)
+    return view.answer({"left_behind": left}, shape=LeftBehind)
 
 
 class Secret(Shape):

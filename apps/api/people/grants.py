@@ -14,10 +14,21 @@ from apps.accounts.access import connections, gate
 from apps.accounts.models import Grant as GrantRow
 from apps.accounts.models import Namespace, Role
 from apps.accounts.people import accounts, teams
-from apps.api.frame.base import ApiView, ListView, listed, operation
-from apps.api.frame.shapes import ROLES, Connection, LeftBehind, OffsetField, RoleField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, ListView, listed, operation
+from apps.api.frame.shapes import (
+    ROLES,
+    Connection,
+    Consequences,
+    LeftBehind,
+    OffsetField,
+    RoleField,
+    Shape,
+    With,
+    page,
+)
 from apps.api.people.connections import answer_left
 from apps.lib.errors import Invalid, NotFound
+from apps.releases.lifecycle.access_impact import of_grant
 
 
 class GrantInput(serializers.Serializer[Any]):
@@ -73,11 +84,13 @@ class GrantDetail(ApiView):
         grant = namespaces.grant(namespace=target, grantee=grantee, role=role, actor=self.viewer)
         return self.answer(With(grant, left_behind=left))
 
-    @operation("Remove a role", answers={200: LeftBehind, 204: None}, again="204.")
+    @operation("Remove a role", answers={200: (LeftBehind, Consequences), 204: None}, query=DRY_RUN, again="204.")
     def delete(self, request: Request, namespace: str, user: str = "", team: str = "") -> Response:  # noqa: ARG002
-        """200 if an owner, or a team of owners, leaves connections behind, else 204."""
+        """200 if an owner, or a team of owners, leaves connections behind, and with `dry_run`; else 204."""
         target = gate.namespace_for(self.viewer, namespace, need=Role.OWNER)
         grant = self._grant(target, user, team)
+        if self.is_dry_run():
+            return self.answer(of_grant(self.viewer, grant), shape=Consequences)
         left = namespaces.withdraw(grant=grant, actor=self.viewer) if grant is not None else []
         return answer_left(self, left)
 

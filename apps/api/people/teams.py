@@ -14,10 +14,11 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
-from apps.api.frame.base import ApiView, DetailView, ListView, listed, operation, shown
-from apps.api.frame.shapes import LeftBehind, RoleField, Shape, With, page
+from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
+from apps.api.frame.shapes import Consequences, LeftBehind, RoleField, Shape, With, page
 from apps.api.people.connections import answer_left
 from apps.lib.errors import NotFound, RoleRequired
+from apps.releases.lifecycle.access_impact import of_membership, of_team
 
 
 class TeamInput(serializers.Serializer[Any]):
@@ -97,10 +98,13 @@ class TeamDetail(DetailView):
             teams.describe(team=target, description=wanted["description"], actor=self.viewer)
         return self.answer(_with_people(target, self.viewer))
 
-    @operation("Delete a team", answers={200: LeftBehind, 204: None}, again="404.")
+    @operation("Delete a team", answers={200: (LeftBehind, Consequences), 204: None}, query=DRY_RUN, again="404.")
     def delete(self, request: Request, team: str) -> Response:  # noqa: ARG002
-        """200 if connections are left behind in namespaces that the caller owned, else 204."""
-        left = teams.delete(team=gate.team_for(self.viewer, team, manage=True), actor=self.viewer)
+        """200 if connections are left behind in namespaces that the caller owned, and with `dry_run`; else 204."""
+        row = gate.team_for(self.viewer, team, manage=True)
+        if self.is_dry_run():
+            return self.answer(of_team(self.viewer, row), shape=Consequences)
+        left = teams.delete(team=row, actor=self.viewer)
         return answer_left(self, left)
 
 
@@ -118,14 +122,18 @@ class MemberDetail(ApiView):
             teams.set_manager(membership=membership, is_manager=wanted["manager"], actor=self.viewer)
         return self.answer(membership)
 
-    @operation("Remove a member", answers={200: LeftBehind, 204: None}, again="204.")
+    @operation("Remove a member", answers={200: (LeftBehind, Consequences), 204: None}, query=DRY_RUN, again="204.")
     def delete(self, request: Request, team: str, user: str) -> Response:  # noqa: ARG002
-        """Every member may leave. 200 if connections are left behind in namespaces that the caller owned, else 204."""
+        """Every member may leave. 200 if connections are left behind in namespaces that the caller owned, and with
+        `dry_run`; else 204.
+        """
         leaves = self.viewer.user is not None and self.viewer.user.username == user
         target = gate.team_for(self.viewer, team, manage=not leaves)
         if leaves and self.viewer.token and self.viewer.token.scope != "manage":
             raise RoleRequired("Leaving a team needs a token with the scope manage.", hint="Use one, or the page.")
-        membership = teams.members_of(target).filter(user__username=user).first()
+        membership = teams.members_of(target).filter(user__username=user).select_related("team").first()
+        if self.is_dry_run():
+            return self.answer(of_membership(self.viewer, membership), shape=Consequences)
         left = teams.remove(membership=membership, actor=self.viewer) if membership is not None else []
         return answer_left(self, left)
 

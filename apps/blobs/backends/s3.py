@@ -21,6 +21,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from boto3.exceptions import Boto3Error
+from boto3.s3.transfer import TransferConfig
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from storages.backends.s3 import S3Storage
@@ -31,6 +32,8 @@ from apps.lib.process import metrics
 from apps.lib.process.outside import CONNECT_SECONDS, READ_SECONDS, REPEAT_SECONDS
 from apps.lib.settings_values.storage_urls import S3Address
 
+# One part at a time: each costs its memory.
+_ONE_BY_ONE = TransferConfig(multipart_threshold=32 * 1024 * 1024, use_threads=False)
 _ABSENT = frozenset({"404", "NoSuchKey", "NotFound"})
 
 
@@ -128,6 +131,11 @@ class S3Backend(ObjectBackend):
                 self._client.head_bucket(Bucket=self._bucket)
         except Missing:
             raise StorageUnavailable("The storage bucket does not exist.") from None
+
+    def _upload(self, name: str, file: IO[bytes], headers: Mapping[str, str]) -> None:
+        """Store a file of any size under a name, which may exist, with arguments of `put_object`: in flat memory."""
+        with self._answers():
+            self._client.upload_fileobj(file, self._bucket, name, ExtraArgs=dict(headers), Config=_ONE_BY_ONE)
 
     def create_bucket(self) -> bool:
         """Return False if it is there already."""

@@ -9,14 +9,11 @@ from apps.artifacts.models import Manifest
 from apps.contrib.checks import sending
 from apps.contrib.checks.models import MAX_NAME
 from apps.contrib.checks.reading import confined, shape
-from apps.contrib.checks.sending import Sent, Target
-from apps.lib import versions
 from apps.lib.digests import check_size
 from apps.oci.attaching import Reader, Record
-from apps.releases.models import Kind, Release
+from apps.releases.models import Release
 
-MEDIA_TYPES = frozenset({"application/sarif+json", "application/vnd.junit+xml"})
-_DEFAULTS = {"application/sarif+json": "sarif", "application/vnd.junit+xml": "junit"}
+_NAMES = {"application/sarif+json": "sarif", "application/vnd.junit+xml": "junit"}
 
 
 def _check_size(_release: Release, size: int) -> None:
@@ -24,13 +21,10 @@ def _check_size(_release: Release, size: int) -> None:
 
 
 def _read(viewer: Viewer, release: Release, layer: Descriptor, content: bytes) -> Record:
-    report, sha256 = confined.read(viewer, [content])
-    version = versions.parse(release.version)
-    target = Target(Kind(release.kind), release.namespace, release.name, version, release)
-    name = name_of(layer)
+    read, name = confined.read(viewer, [content]), name_of(layer)
 
     def record(sender: Viewer, _manifest: Manifest) -> object:
-        return sending.send(viewer=sender, target=target, name=name, sent=Sent(report, sha256, release.digest))
+        return sending.send(viewer=sender, release=release, name=name, read=read, digest=release.digest)
 
     return record
 
@@ -38,7 +32,7 @@ def _read(viewer: Viewer, release: Release, layer: Descriptor, content: bytes) -
 def name_of(layer: Descriptor) -> str:
     """The file's name as the name of a check: `results_sarif.sarif` is `results_sarif`."""
     stem = PurePosixPath(layer.title).name.partition(".")[0].lower()
-    return re.sub(r"[^a-z0-9._-]+", "-", stem).strip("._-")[:MAX_NAME] or _DEFAULTS[layer.media_type]
+    return re.sub(r"[^a-z0-9._-]+", "-", stem).strip("._-")[:MAX_NAME] or _NAMES[layer.media_type]
 
 
-REPORTS = Reader("report", MEDIA_TYPES, _check_size, _read, "docs/checks.md says which reports Larder reads.")
+REPORTS = Reader("report", frozenset(_NAMES), _check_size, _read, "docs/checks.md says which reports Larder reads.")

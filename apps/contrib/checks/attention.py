@@ -7,22 +7,17 @@ from django.urls import reverse
 from apps.contrib.checks.models import Hold
 from apps.notify.attention import readers
 from apps.notify.attention.matter import MOST, Item, Matter, Person
-from apps.notify.attention.perhaps import Questions
 from apps.notify.models import Topic
 from apps.releases.models import State
 
-
-def _waiting() -> Questions:
-    return (Hold.objects.filter(waived_at=None, release__state=State.AWAITING_APPROVAL),)
+_HELD = Hold.objects.filter(waived_at=None, release__state=State.AWAITING_APPROVAL)
 
 
 def waiting(person: Person) -> Iterator[Item]:
     """Yield releases that wait for checks where the person publishes: owners can waive them."""
     if not person.publishes:
         return
-    held = Hold.objects.filter(
-        waived_at=None, release__state=State.AWAITING_APPROVAL, release__namespace__in=person.publishing
-    )
+    held = _HELD.filter(release__namespace__in=person.publishing)
     for hold in held.select_related("release__namespace").order_by("until", "pk")[:MOST]:
         release = hold.release
         yield Item(
@@ -43,7 +38,7 @@ WAITING = Matter(
     can_act=readers.author,
     act="See what is missing",
     at_home=waiting,
-    perhaps=_waiting,
+    perhaps=lambda: (_HELD,),
     rank=2,
 )
 FINDINGS = Matter(

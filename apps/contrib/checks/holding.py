@@ -44,18 +44,9 @@ def waits(release: Release) -> bool:
         Hold.objects.filter(release=release).delete()
         return False
     now = timezone.now()
-    until = now + LIFETIME
-    fields = {
-        "digest": release.digest,
-        "missing": missing,
-        "since": now,
-        "until": until,
-        "waived_at": None,
-        "waived_by": None,
-        "token_id": None,
-        "reason": "",
-    }
-    Hold.objects.update_or_create(release=release, defaults=fields)
+    waived = {"waived_at": None, "waived_by": None, "token_id": None, "reason": ""}
+    asked = {"digest": release.digest, "missing": missing, "since": now, "until": now + LIFETIME}
+    hold, _ = Hold.objects.update_or_create(release=release, defaults=asked | waived)
     record(
         Event.RELEASE_CHECKS_MISSING,
         actor_id=None,
@@ -63,7 +54,7 @@ def waits(release: Release) -> bool:
         release=release.pk,
         digest=release.digest,
         reason="; ".join(missing[:5]),
-        until=until.isoformat(),
+        until=hold.until.isoformat(),
     )
     return True
 

@@ -2,42 +2,32 @@
 
 import json
 import zlib
+from collections.abc import Sequence
+from datetime import timedelta
 from functools import cached_property
 from typing import Any, Self
 
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
+from django.utils import timezone
 
-from apps.contrib.checks.reading.shape import SEVERITIES
+from apps.contrib.checks.reading.shape import FAILED, FORMATS, RUN_STATES, SEVERITIES, STATES
+from apps.lib.text.counting import many
 from apps.releases.models import Kind, Release
 
 MAX_NAME = 64
+# A report that is older says so: tools learn new rules.
+OLD = timedelta(days=90)
+# How pages colour states and severities.
+TONES = {
+    **dict(zip(STATES, ("ok", "warn", "bad"), strict=True)),
+    **dict(zip(SEVERITIES, ("bad", "bad", "warn", "info", "info"), strict=True)),
+}
 
 
-class Format(models.TextChoices):
-    SARIF = "sarif", "SARIF"
-    JUNIT = "junit", "JUnit"
-    TEST = "test", "test -json"
-    PLAIN = "plain", "JSON"
-
-
-class Outcome(models.TextChoices):
-    PASSED = "passed", "Passed"
-    WARNING = "warning", "Warning"
-    FAILED = "failed", "Failed"
-
-
-class Severity(models.TextChoices):
-    CRITICAL = "critical", "Critical"
-    HIGH = "high", "High"
-    MEDIUM = "medium", "Medium"
-    LOW = "low", "Low"
-    INFO = "info", "Info"
-
-    @property
-    def and_above(self) -> tuple[str, ...]:
-        return SEVERITIES[: SEVERITIES.index(self) + 1]
+def _choices(words: Sequence[str]) -> list[tuple[str, str]]:
+    return [(one, one.capitalize()) for one in words]
 
 
 class Mode(models.TextChoices):
@@ -55,6 +45,10 @@ class ReportQuerySet(models.QuerySet["Report"]):
 
     def newest(self) -> Self:
         return self.filter(is_newest=True)
+
+    def listed(self) -> Self:
+        """Return the newest of each name, in the order of their names, with their senders."""
+        return self.newest().select_related("sent_by").order_by("check_name")
 
 
 class Report(models.Model):
@@ -75,8 +69,8 @@ class Report(models.Model):
     # Once it is published: lists and search read by it.
     release = models.ForeignKey("releases.Release", models.CASCADE, null=True, blank=True, related_name="check_reports")
 
-    format = models.CharField(max_length=5, choices=Format.choices)
-    state = models.CharField(max_length=7, choices=Outcome.choices)
+    format = models.CharField(max_length=5, choices=FORMATS)
+    state = models.CharField(max_length=7, choices=_choices(STATES))
     tool = models.CharField(max_length=200, blank=True)
     tool_version = models.CharField(max_length=60, blank=True)
     summary = models.CharField(max_length=2_000, blank=True)
@@ -93,6 +87,10 @@ class Report(models.Model):
     vendor = models.CharField(max_length=10, blank=True)
     issuer = models.CharField(max_length=200, blank=True)
     facts = models.JSONField(default=dict, blank=True)
+
+    # By `policy.judge`: whether it is about the bytes of the release, and was sent by a run of its verified origin.
+    matches: bool
+    verified_origin: bool
 
     objects = ReportQuerySet.as_manager()
 
@@ -120,9 +118,27 @@ class Report(models.Model):
         found: dict[str, list[dict[str, Any]]] = json.loads(zlib.decompress(bytes(self.packed)))
         return found
 
-    def worst(self) -> str:
-        """The highest severity that it found, or ""."""
-        return next((one for one in SEVERITIES if self.counts.get(one)), "")
+    @property
+    def tone(self) -> str:
+        return TONES[self.state]
+
+    @property
+    def line(self) -> str:
+        """The counts in words: `2 high and 1 low findings`, `3 of 4 tests passed`, or its own summary."""
+        *others, last = ["", *(f"{self.counts[name]:,} {name}" for name in SEVERITIES if self.counts.get(name))]
+        if last:
+            words = " and ".join(filter(None, (", ".join(others[1:]), last)))
+            return f"{words} finding{'' if last == words and last.startswith('1 ') else 's'}"
+        passed, failed, skipped = (self.counts.get(name, 0) for name in RUN_STATES)
+        has_other_cause = self.state == FAILED and not failed and self.summary
+        if (passed or failed or skipped) and not has_other_cause:
+            more = f", {skipped:,} skipped" if skipped else ""
+            return f"{passed:,} of {many(passed + failed, 'test')} passed{more}"
+        return self.summary[:200] or ("No findings" if self.format == "sarif" else "No details")
+
+    @property
+    def is_old(self) -> bool:
+        return timezone.now() - self.received_at > OLD
 
 
 class Policy(models.Model):
@@ -132,7 +148,10 @@ class Policy(models.Model):
     mode = models.CharField(max_length=4, choices=Mode.choices, default=Mode.WARN)
     requirements = models.JSONField(default=list)
     mail_at = models.CharField(
-        max_length=8, choices=Severity.choices, blank=True, help_text="Owners are mailed about findings from here on."
+        max_length=8,
+        choices=_choices(SEVERITIES),
+        blank=True,
+        help_text="Owners are mailed about findings from here on.",
     )
     changed_at = models.DateTimeField(auto_now=True)
 

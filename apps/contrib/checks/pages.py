@@ -1,30 +1,24 @@
 """The tab *Checks* of a version, the page of required checks of a namespace, and sections of pages of others."""
 
 import uuid
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import asdict
 from typing import Any
 
 from django import forms
 from django.contrib import messages
-from django.db.models import Count, Exists, Subquery
 from django.http import HttpRequest, HttpResponse
 from django.urls import path
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Namespace, Role
-from apps.contrib.checks import digests, excerpts, holding, lookup, policy, sending, wording
-from apps.contrib.checks.commands import command_of
-from apps.contrib.checks.models import Mode, Outcome, Policy, Report, Severity
+from apps.accounts.models import Role
+from apps.contrib.checks import excerpts, holding, policy, sending, wording
+from apps.contrib.checks.models import TONES, Mode, Policy, Report
 from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
-from apps.contrib.checks.reading.shape import SEVERITIES
-from apps.contrib.checks.sending import Target
-from apps.lib import versions
+from apps.contrib.checks.reading.shape import CRITICAL, FAILED, SEVERITIES, STATES
 from apps.lib.errors import Conflict, Invalid
 from apps.portal.frame import namespace_tabs
 from apps.portal.frame.forms import form_page, posted, refusals_on, sentence
@@ -32,111 +26,51 @@ from apps.portal.frame.page_urls import page_of, see_other
 from apps.portal.versions.pages import Opened
 from apps.releases.catalogue import reading
 from apps.releases.catalogue.comparing import Comparison
-from apps.releases.models import Kind, Release, State
-from apps.releases.origin.models import joined
+from apps.releases.catalogue.marks import Mark
+from apps.releases.models import Release, State
 
 PAGE_SIZE = 25
-# A report that is older says so: tools learn new rules.
-OLD = timedelta(days=90)
-TONES = {Outcome.PASSED: "ok", Outcome.WARNING: "warn", Outcome.FAILED: "bad"}
-ITEM_TONES = {
-    "failed": "bad",
-    "passed": "ok",
-    "critical": "bad",
-    "high": "bad",
-    "medium": "warn",
-    "low": "info",
-    "info": "info",
-}
 COMPARED = 50
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """A check as the tab shows it. `is_other`: its report is about other bytes."""
-
-    report: Report
-    tone: str
-    line: str
-    is_verified: bool
-    is_other: bool
-    is_old: bool
 
 
 def checks_tab(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     release: Release = opened.shown.release
-    reports = list(sending.newest_of(_target_of(release)))
-    rows = _rows(release, reports) if reports else []
-    missing = policy.missing(release)
+    reports = policy.judge(release, Report.objects.about(release).listed())
+    missing = policy.missing(release, reports)
+    hold = holding.hold_of(release) if missing else None
     context |= {
-        "rows": rows,
-        "line": wording.line_of(reports),
-        "tone": TONES[Outcome(wording.state_of(reports))] if reports else "",
+        "reports": reports,
         "missing": missing,
-        "waived": _waived(release) if missing else None,
+        "waived": hold if hold is not None and hold.waived_at is not None else None,
         "may_send": opened.role is not None and opened.role.covers(Role.PUBLISHER),
-        "send": command_of(release),
+        "send": wording.command_of(release, missing),
     }
-    shown = _shown(request.GET.get("check", ""), rows)
-    if shown is not None:
+    asked = request.GET.get("check", "")
+    # Without a question the worst is open.
+    if shown := min(reports, key=lambda one: (one.check_name != asked, -STATES.index(one.state)), default=None):
         context |= _details(request, opened, shown)
 
 
-def count_of_checks(opened: Opened) -> int | None:
-    """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
-    release: Release = opened.shown.release
-    reports = Report.objects.about(release).newest().order_by().values("kind").annotate(number=Count("pk"))
-    required = Policy.objects.filter(namespace=release.namespace_id).exclude(requirements=[])
-    about = {"number": Subquery(reports.values("number")), "is_required": Exists(required)}
-    number, is_required = Namespace.objects.filter(pk=release.namespace_id).annotate(**about).values_list(*about).get()
-    return number or (None if is_required else 0)
-
-
-def _target_of(release: Release) -> Target:
-    return Target(Kind(release.kind), release.namespace, release.name, versions.parse(release.version), release)
-
-
-def _rows(release: Release, reports: list[Report]) -> list[Row]:
-    known, origin, now = digests.of_release(release), joined(release, "origin"), timezone.now()
-    return [
-        Row(
-            one,
-            TONES[Outcome(one.state)],
-            wording.counted(one),
-            is_verified=policy.is_from_origin(one, origin),
-            is_other=bool(one.digest) and one.digest not in known,
-            is_old=now - one.received_at > OLD,
-        )
-        for one in reports
-    ]
-
-
-def _shown(asked: str, rows: list[Row]) -> Row | None:
-    """The check whose details are shown: the one that was asked for, else the worst."""
-    order = [Outcome.FAILED, Outcome.WARNING, Outcome.PASSED]
-    named = [row for row in rows if row.report.check_name == asked]
-    return next(iter(named or sorted(rows, key=lambda row: order.index(Outcome(row.report.state)))), None)
-
-
-def _details(request: HttpRequest, opened: Opened, shown: Row) -> dict[str, Any]:
-    report = lookup.report_of(_target_of(opened.shown.release), shown.report.check_name)
+def _details(request: HttpRequest, opened: Opened, report: Report) -> dict[str, Any]:
+    history = sending.history_of(opened.shown.release, report.check_name)
     findings = sorted(report.details["findings"], key=lambda one: SEVERITIES.index(one["severity"]))
-    runs = sorted(report.details["runs"], key=lambda one: one["state"] != "failed")
+    runs = sorted(report.details["runs"], key=lambda one: one["state"] != FAILED)
     page = page_of(findings or runs, request, size=PAGE_SIZE)
-    is_scan = bool(findings)
     return {
-        "row": shown,
-        "is_scan": is_scan,
+        "report": report,
         "page": page,
-        "counts": [(ITEM_TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
-        "findings": excerpts.beside(opened.shown, list(page.object_list), ITEM_TONES),
-        "history": [(one, TONES[Outcome(one.state)], wording.counted(one)) for one in lookup.history_of(report)][1:],
+        "counts": [(TONES[name], name, report.counts[name]) for name in SEVERITIES if report.counts.get(name)],
+        "items": excerpts.beside(opened.shown, list(page.object_list), (one["file"] for one in findings or runs)),
+        "history": history[1:],
     }
 
 
-def _waived(release: Release) -> Any:
-    hold = holding.hold_of(release)
-    return hold if hold is not None and hold.waived_at is not None else None
+def count_of_checks(opened: Opened, mark: Mark | None) -> int | None:
+    """The number of newest reports; None if there are none and the namespace requires some, as the tab says then."""
+    if mark is not None:
+        return mark.count
+    required = Policy.objects.filter(namespace=opened.shown.release.namespace_id).exclude(requirements=[])
+    return None if required.exists() else 0
 
 
 # --- Sections of other pages ----------------------------------------------------------------------------------------
@@ -148,36 +82,23 @@ def waiting_section(viewer: Viewer, release: Release) -> dict[str, Any] | None:
     if hold is None or hold.waived_at is not None:
         return None
     role = gate.role_on(viewer, release.namespace, only_name=release.name)
-    return {
-        "release": release,
-        "missing": hold.missing,
-        "until": hold.until,
-        "digest": hold.digest,
-        "may_waive": role is not None and role.covers(Role.OWNER),
-        "send": command_of(release),
-    }
+    may_waive = role is not None and role.covers(Role.OWNER)
+    return {"hold": hold, "release": release, "may_waive": may_waive, "send": wording.command_of(release, hold.missing)}
 
 
 def comparison_section(_viewer: Viewer, found: Comparison) -> dict[str, Any] | None:
     """On the page that compares two versions: of each check the findings that are new and gone."""
-    sides = [Report.objects.filter(release=one.pk, is_newest=True) for one in (found.before, found.after)]
+    sides = (Report.objects.filter(release=one.pk).newest() for one in (found.before, found.after))
     old, now = ({row.check_name: row for row in rows.order_by("check_name")} for rows in sides)
     compared = []
     for name in sorted(old.keys() & now.keys()):
         new, gone, unchanged = sending.difference(old[name], now[name])
-        if old[name].details["findings"] or now[name].details["findings"]:
-            compared.append(
-                {
-                    "name": name,
-                    "new": new[:COMPARED],
-                    "gone": gone[:COMPARED],
-                    "more": max(0, len(new) - COMPARED) + max(0, len(gone) - COMPARED),
-                    "unchanged": unchanged,
-                }
-            )
-        else:
-            compared.append({"name": name, "before": wording.counted(old[name]), "after": wording.counted(now[name])})
-    only = [(name, wording.counted(now[name])) for name in sorted(now.keys() - old.keys())]
+        row: dict[str, Any] = {"name": name, "before": old[name].line, "after": now[name].line}
+        if new or gone or unchanged:
+            more = max(0, len(new) - COMPARED) + max(0, len(gone) - COMPARED)
+            row |= {"new": new[:COMPARED], "gone": gone[:COMPARED], "more": more, "unchanged": unchanged}
+        compared.append(row)
+    only = [now[name] for name in sorted(now.keys() - old.keys())]
     lost = sorted(old.keys() - now.keys())
     return {"compared": compared, "only": only, "lost": lost} if old or now else None
 
@@ -200,7 +121,7 @@ def waive(request: HttpRequest, public_id: uuid.UUID) -> HttpResponse:
 # --- The policy of a namespace --------------------------------------------------------------------------------------
 
 
-_FROM = [(one.value, one.label if one == Severity.CRITICAL else f"{one.label} or higher") for one in Severity]
+_FROM = [(one, one.capitalize() + ("" if one == CRITICAL else " or higher")) for one in SEVERITIES]
 
 
 class PolicyForm(forms.Form):
@@ -223,18 +144,10 @@ class PolicyForm(forms.Form):
 
 class RequirementForm(forms.Form):
     name = forms.RegexField(
-        PATTERN,
-        max_length=64,
-        required=False,
-        label="Check",
-        help_text="Its name; * is any text. Empty: no requirement.",
+        PATTERN, max_length=64, required=False, label="Check", help_text="Name; * is any text. Empty: no requirement."
     )
     passed = forms.BooleanField(required=False, initial=True, label="It passed")
-    no_finding_at = forms.ChoiceField(
-        choices=[("", "Any finding"), *_FROM],
-        required=False,
-        label="No finding that is",
-    )
+    no_finding_at = forms.ChoiceField(choices=[("", "Any finding"), *_FROM], required=False, label="No finding that is")
     max_age_days = forms.IntegerField(min_value=1, max_value=3650, required=False, label="At most this many days old")
     verified_origin = forms.BooleanField(required=False, label="Sent by a run of the release's verified origin")
 
@@ -249,12 +162,10 @@ def namespace_checks(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     need = Role.OWNER if request.method == "POST" else Role.PUBLISHER
     row, role = gate.namespace_and_role(viewer, namespace, need=need)
-    found = policy.of(row)
+    found = policy.of(row) or Policy(namespace=row)
     required = policy.requirements_of(found)
-    now = {"mode": found.mode, "mail_at": found.mail_at} if found else {"mode": Mode.WARN}
-    form = PolicyForm(posted(request), initial=now)
-    initial: list[dict[str, Any]] = [asdict(one) for one in required]
-    entries = Requirements(posted(request), initial=initial, prefix="required")
+    form = PolicyForm(posted(request), initial={"mode": found.mode, "mail_at": found.mail_at})
+    entries = Requirements(posted(request), initial=[asdict(one) for one in required], prefix="required")
     if request.method == "POST" and form.is_valid() and entries.is_valid():
         wanted = [Requirement(**one) for one in entries.cleaned_data if one.get("name")]
         with refusals_on(form):

@@ -1,5 +1,6 @@
 """The checks that a namespace requires of its releases, and those that a release lacks."""
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from datetime import timedelta
 from fnmatch import fnmatchcase
@@ -13,9 +14,11 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.access.people_only import people_only
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind as Event
-from apps.contrib.checks import digests, wording
-from apps.contrib.checks.models import Mode, Outcome, Policy, Report, Severity
-from apps.releases.models import Release
+from apps.contrib.checks.models import Mode, Policy, Report
+from apps.contrib.checks.reading.shape import CRITICAL, FAILED, PASSED, and_above
+from apps.lib.text.counting import many
+from apps.provenance import subjects
+from apps.releases.models import Release, ReleaseFile, State
 from apps.releases.origin.models import Origin, joined
 
 MAX_REQUIREMENTS = 20
@@ -39,10 +42,10 @@ class Requirement:
     def sentence(self) -> str:
         parts = ["passed"] if self.passed else []
         if self.no_finding_at:
-            least = "" if self.no_finding_at == Severity.CRITICAL else " or higher"
+            least = "" if self.no_finding_at == CRITICAL else " or higher"
             parts.append(f"no finding that is {self.no_finding_at}{least}")
         if self.max_age_days:
-            parts.append(f"at most {wording.many(self.max_age_days, 'day')} old")
+            parts.append(f"at most {many(self.max_age_days, 'day')} old")
         if self.verified_origin:
             parts.append("sent by a run of the release's verified origin")
         return f"{self.name}: {', '.join(parts) or 'sent'}"
@@ -74,43 +77,64 @@ def change(*, namespace: Namespace, actor: Viewer, mode: str, requirements: list
     return row
 
 
-def missing(release: Release, *, mode: Mode | None = None) -> list[str]:
-    """Return what the release lacks, a sentence for each; with `mode` only if that is the policy's."""
+def missing(release: Release, reports: list[Report] | None = None, *, mode: Mode | None = None) -> list[str]:
+    """Return what the release lacks, a sentence for each; with `mode` only if that is the policy's. `reports` are the
+    newest as `judge` returns them, if the caller has them.
+    """
     policy = of(release.namespace)
     required = requirements_of(policy) if mode is None or (policy is not None and policy.mode == mode) else []
     if not required:
         return []
-    reports = list(Report.objects.about(release).newest().order_by("check_name"))
-    known, origin = digests.of_release(release), joined(release, "origin")
+    reports = judge(release, Report.objects.about(release).listed()) if reports is None else reports
     return [
         f"{one.name}: {lack}"
         for one in required
-        for lack in _lacks(one, [row for row in reports if fnmatchcase(row.check_name, one.name)], known, origin)
+        for lack in _lacks(one, [row for row in reports if fnmatchcase(row.check_name, one.name)])
     ]
 
 
-def _lacks(required: Requirement, found: list[Report], known: list[str], origin: Origin | None) -> list[str]:
-    usable = [row for row in found if not row.digest or row.digest in known]
+def _lacks(required: Requirement, found: list[Report]) -> list[str]:
+    usable = [row for row in found if not row.digest or row.matches]
     if not usable:
         return ["the report is about other bytes" if found else "no report was sent"]
-    return [why for row in usable if (why := _lack(required, row, origin))]
+    return [why for row in usable if (why := _lack(required, row))]
 
 
-def _lack(required: Requirement, row: Report, origin: Origin | None) -> str:
+def _lack(required: Requirement, row: Report) -> str:
     """Why the report does not meet it, or ""."""
-    said = wording.counted(row)
-    if required.no_finding_at:
-        severe = [one for one in Severity(required.no_finding_at).and_above if row.counts.get(one)]
-        if severe:
-            return f"{row.check_name} has {said}"
-    if required.passed and row.state != Outcome.PASSED:
-        return f"{row.check_name} {'failed' if row.state == Outcome.FAILED else 'has warnings'}: {said}"
+    if required.no_finding_at and any(row.counts.get(one) for one in and_above(required.no_finding_at)):
+        return f"{row.check_name} has {row.line}"
+    if required.passed and row.state != PASSED:
+        return f"{row.check_name} {'failed' if row.state == FAILED else 'has warnings'}: {row.line}"
     age = timezone.now() - row.received_at
     if required.max_age_days and age > timedelta(days=required.max_age_days):
-        return f"{row.check_name} is {wording.many(age.days, 'day')} old"
-    if required.verified_origin and not is_from_origin(row, origin):
+        return f"{row.check_name} is {many(age.days, 'day')} old"
+    if required.verified_origin and not row.verified_origin:
         return f"{row.check_name} was not sent by a run of the release's verified origin"
     return ""
+
+
+def judge(release: Release, reports: Iterable[Report]) -> list[Report]:
+    """Return the reports, each with whether it is about the bytes of the release (`matches`), and whether a run of its
+    verified origin sent it (`verified_origin`).
+    """
+    known, origin, judged = digests_of(release), joined(release, "origin"), list(reports)
+    for row in judged:
+        row.matches, row.verified_origin = row.digest in known, is_from_origin(row, origin)
+    return judged
+
+
+def digests_of(release: Release) -> list[str]:
+    """Return those that reports can be about, in hexadecimal digits; the one to name comes first. Empty while no bytes
+    have arrived. A module that was repacked has that of the upload as well, which its sender knows; a provider those
+    of its packages and sums.
+    """
+    found = [release.digest, release.uploaded_digest]
+    if release.state == State.PUBLISHED:
+        found += [subject.sha256 for subject in subjects.of_release(release)]
+    elif release.pk:
+        found += ReleaseFile.objects.filter(release=release).order_by("name").values_list("digest", flat=True)
+    return list(dict.fromkeys(filter(None, found)))
 
 
 def is_from_origin(row: Report, origin: Origin | None) -> bool:

@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Room, VersionTab
+from apps.room import Described, MenuEntry, Room, VersionTab
 
 
 class Checks(Room):
@@ -8,7 +8,7 @@ class Checks(Room):
     label = "checks"
     verbose_name = "Checks"
 
-    api_urls = ("apps.contrib.checks.api.urls",)
+    api_urls = ("apps.contrib.checks.api.reports", "apps.contrib.checks.api.requiring")
     portal_urls = ("apps.contrib.checks.pages",)
     namespace_menu = (
         MenuEntry(
@@ -27,6 +27,7 @@ class Checks(Room):
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
         "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),
     }
+    described = (Described("checks", {"": "namespace-checks"}, within="namespaces"),)
     help_topics = {"checks": "checks", "checks-policy": "checks#require-checks"}
 
     periodic_tasks = {

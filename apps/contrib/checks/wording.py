@@ -1,55 +1,34 @@
-"""Reports in words, and the marks that lists and pages show."""
+"""The words that lists, badges and assistants have for a version's reports, and the command that sends one."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from shlex import quote
 
-from apps.contrib.checks.models import Outcome, Report
-from apps.contrib.checks.reading import shape
-from apps.contrib.checks.reading.shape import SEVERITIES
+from django.conf import settings
+
+from apps.contrib.checks.models import TONES, Report
+from apps.contrib.checks.reading.shape import FAILED, SEVERITIES, STATES, WARNING
+from apps.lib.text.counting import many
 from apps.releases.catalogue.indexing import RoomFacet
 from apps.releases.catalogue.marks import Mark
 from apps.releases.models import Release
-
-NONE_SENT = "No checks were sent"
-_TONES = {Outcome.PASSED: "ok", Outcome.WARNING: "warn", Outcome.FAILED: "bad"}
-
-
-def many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
-def counted(report: Report) -> str:
-    """Say what it counts: `2 high and 1 low findings`, `3 of 4 tests passed`, or its own summary."""
-    found = [(report.counts[name], name) for name in SEVERITIES if report.counts.get(name)]
-    if found:
-        listed = [f"{count:,} {name}" for count, name in found]
-        total = sum(count for count, _ in found)
-        words = " and ".join(filter(None, (", ".join(listed[:-1]), listed[-1])))
-        return f"{words} finding{'' if total == 1 else 's'}"
-    passed, failed, skipped = (report.counts.get(name, 0) for name in ("passed", "failed", "skipped"))
-    if passed or failed or skipped:
-        more = f", {skipped:,} skipped" if skipped else ""
-        return f"{passed:,} of {many(passed + failed, 'test')} passed{more}"
-    return report.summary[:200] or ("No findings" if report.format == "sarif" else "No details")
 
 
 def state_of(reports: Iterable[Report]) -> str:
     """The worst state of several; empty for none."""
     states = {report.state for report in reports}
-    return next((one for one in (Outcome.FAILED, Outcome.WARNING, Outcome.PASSED) if one in states), "")
+    return next((one for one in reversed(STATES) if one in states), "")
 
 
 def line_of(reports: Collection[Report]) -> str:
     """Say it in one line: `3 checks passed`, `2 high findings`, `1 of 3 checks failed`."""
     if not reports:
-        return NONE_SENT
-    total: Counter[str] = Counter()
-    for report in reports:
-        total.update({name: report.counts.get(name, 0) for name in SEVERITIES})
+        return "No checks were sent"
+    total = sum((Counter(report.counts) for report in reports), Counter[str]())
     worst = next((name for name in SEVERITIES if total[name]), "")
     if worst:
-        return f"{total[worst]:,} {worst} finding{'' if total[worst] == 1 else 's'}"
-    for state, did in ((Outcome.FAILED, "failed"), (Outcome.WARNING, "warned")):
+        return many(total[worst], f"{worst} finding")
+    for state, did in ((FAILED, "failed"), (WARNING, "warned")):
         if count := sum(report.state == state for report in reports):
             of = f" of {len(reports)}" if len(reports) > count else ""
             return f"{count}{of} check{'' if len(reports) == 1 else 's'} {did}"
@@ -63,13 +42,31 @@ def marks(releases: Iterable[int]) -> Mapping[int, Mark]:
     for row in rows.only("release", "state", "counts", "is_newest").order_by("pk"):
         found.setdefault(row.release_id or 0, []).append(row)
     return {
-        number: Mark("checks", line_of(reports), _TONES[Outcome(state_of(reports))], "checks")
+        number: Mark("checks", line_of(reports), TONES[state_of(reports)], "checks", len(reports))
         for number, reports in found.items()
     }
 
 
-def _standing(release: Release) -> str:
-    return state_of(Report.objects.about(release).newest())
+FACET = RoomFacet(
+    "checks",
+    "Checks",
+    STATES,
+    lambda release: state_of(Report.objects.about(release).newest()),
+    "Only with this worst state of the checks of the default version.",
+)
 
 
-FACET = RoomFacet("checks", "Checks", shape.STATES, _standing)
+def command_of(release: Release, missing: Sequence[str] = ()) -> str:
+    """The command that sends a report, to copy: of the first check in `missing`, where `policy` says of each what the
+    release lacks.
+    """
+    pattern = missing[0].partition(":")[0] if missing else ""
+    name = pattern.replace("-*", "-test").replace("*", "").replace("?", "1") or "checkov"
+    path = f"/api/v1/{release.kind}s/{release.address}/{release.version}/checks/{name}"
+    lines = [
+        "curl --fail-with-body --request PUT",
+        '--header "Authorization: Bearer $LARDER_TOKEN"',
+        f"--upload-file {'results_sarif.sarif' if name == 'checkov' else f'{name}.json'}",
+        quote(f"{settings.PUBLIC_URL}{path}"),
+    ]
+    return " \\\n  ".join(lines)

@@ -351,5 +351,6 @@ CONNECTIONS = connections.Source(
     path=lambda repository: reverse("portal:git-repository", args=[repository.namespace.name, repository.pk]),
     stop=_stop,
     resume=_resume,
+    place=3,
     machine="git_repository",
 )

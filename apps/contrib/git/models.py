@@ -69,21 +69,21 @@ class GitRepository(Connection):
         settings.AUTH_USER_MODEL,
         models.PROTECT,
         related_name="git_repository",
-        help_text="A machine that publishes its releases.",
+        help_text="The machine account that publishes its releases.",
     )
-    url = models.CharField(max_length=500, help_text="https or ssh, without credentials.")
+    url = models.CharField(max_length=500, help_text="An https or ssh URL without credentials.")
     forge = models.CharField(max_length=9, choices=Forge.choices, default=Forge.GIT)
     credential = models.CharField(max_length=10, choices=CredentialKind.choices, default=CredentialKind.NONE)
     credential_facts = models.JSONField(
-        default=dict, help_text="Nothing secret: a user name, an app's ids, a public key, when it expires."
+        default=dict, help_text="Facts that are not secret: user name, app ids, public key, expiry."
     )
     sealed_credential = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
-    host_keys = models.JSONField(default=list, help_text="Of ssh: keys that were pinned, as in known_hosts.")
-    host_scan = models.JSONField(null=True, help_text="Of ssh: what `host_scanning` found last; null: it never asked.")
-    host_scanned_at = models.DateTimeField(null=True, help_text="When a worker last asked for the host keys.")
-    hook_id = models.CharField(max_length=43, unique=True, help_text="In the URL of its webhook.")
+    host_keys = models.JSONField(default=list, help_text="Pinned ssh host keys, as in known_hosts.")
+    host_scan = models.JSONField(null=True, help_text="Result of the last scan of the ssh host. null: not scanned yet.")
+    host_scanned_at = models.DateTimeField(null=True, help_text="When the ssh host was last scanned.")
+    hook_id = models.CharField(max_length=43, unique=True, help_text="Part of the URL of its webhook.")
     sealed_hook_secret = models.TextField(help_text="Encrypted, see accounts.identity.sealing.")
-    hooked_at = models.DateTimeField(null=True, help_text="When its last valid webhook came.")
+    hooked_at = models.DateTimeField(null=True, help_text="When the last valid webhook arrived.")
     poll_minutes = models.PositiveIntegerField(default=15)
     # Together the choice of `submodules`: two columns, because processes of an older version know only the first one.
     allow_submodules = models.BooleanField(default=False)
@@ -91,22 +91,22 @@ class GitRepository(Connection):
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_by_token = models.ForeignKey("accounts.ApiToken", models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True, db_index=True)
-    started_at = models.DateTimeField(null=True, help_text="From then on tags are published; before, it is a draft.")
+    started_at = models.DateTimeField(null=True, help_text="When publishing of tags started. Empty: a draft.")
     ended_at = models.DateTimeField(null=True)
     selected = models.JSONField(
-        null=True, help_text="The tags to publish of those that the first listing finds; null: all that fit a rule."
+        null=True, help_text="Tags of the first listing to publish. null: all that match a rule."
     )
     # What the last run found.
-    fetched_at = models.DateTimeField(null=True, help_text="When its tags were last listed with success.")
-    next_at = models.DateTimeField(null=True, help_text="When it is polled.")
-    failed_at = models.DateTimeField(null=True, help_text="Of the last run, if that failed.")
-    failing_since = models.DateTimeField(null=True, help_text="When the first of those runs failed.")
-    failures = models.PositiveIntegerField(default=0, help_text="Runs that failed in a row.")
+    fetched_at = models.DateTimeField(null=True, help_text="When its tags were last listed successfully.")
+    next_at = models.DateTimeField(null=True, help_text="When it is polled next.")
+    failed_at = models.DateTimeField(null=True, help_text="When the last run failed, if it did.")
+    failing_since = models.DateTimeField(null=True, help_text="When the first of the consecutive failures happened.")
+    failures = models.PositiveIntegerField(default=0, help_text="Number of consecutive failures.")
     failure_code = models.CharField(max_length=MAX_CODE, blank=True)
     failure = models.CharField(max_length=MAX_REASON, blank=True)
-    log = models.TextField(blank=True, help_text="Of the last run, a line for each step.")
+    log = models.TextField(blank=True, help_text="Log of the last run, one line for each step.")
     notified_until = models.DateTimeField(
-        db_default=Now(), help_text="Of tags that were refused later, owners were not notified yet."
+        db_default=Now(), help_text="Owners have not been notified of tags that were refused since."
     )
     # For the preview: the newest commit's folders with modules, and what `previewing` made of them.
     preview = models.JSONField(default=dict)
@@ -149,8 +149,8 @@ class Rule(models.Model):
     repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="rules")
     position = models.PositiveIntegerField()
     tag = models.CharField(max_length=200, help_text="Such as v{version} or {name}-{version}.")
-    folder = models.CharField(max_length=200, blank=True, help_text="Empty: all of the repository.")
-    module = models.CharField(max_length=130, help_text="name/system; {name} is that of the tag.")
+    folder = models.CharField(max_length=200, blank=True, help_text="Empty for the whole repository.")
+    module = models.CharField(max_length=130, help_text="name/system. {name} is taken from the tag.")
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["repository", "position"], name="sources_rule_position_once")]
@@ -206,26 +206,28 @@ class Tag(models.Model):
     """
 
     repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="tags")
-    name = models.CharField(max_length=300, help_text="Without refs/tags/; bytes that are not UTF-8 as \\x...")
-    module = models.CharField(max_length=130, blank=True, help_text="name/system; empty: it fits no rule.")
+    name = models.CharField(
+        max_length=300, help_text="Without refs/tags/. Bytes that are not UTF-8 are written as \\x…."
+    )
+    module = models.CharField(max_length=130, blank=True, help_text="name/system. Empty: no rule matches.")
     folder = models.CharField(max_length=200, blank=True)
     version = models.CharField(max_length=128, blank=True)
-    sort_key = models.BinaryField(max_length=600, default=b"", help_text="Of the version, as releases have it.")
+    sort_key = models.BinaryField(max_length=600, default=b"", help_text="Sort key of the version, as in releases.")
     commit = models.CharField(max_length=64)
-    tag_object = models.CharField(max_length=64, blank=True, help_text="Of an annotated tag.")
+    tag_object = models.CharField(max_length=64, blank=True, help_text="Tag object of an annotated tag.")
     # `published`: a release was made, whose state says more. The rest is as readers see it, except held.
     verdict = models.CharField(max_length=9, choices=Verdict.choices, default=Verdict.WAITING)
-    code = models.CharField(max_length=MAX_CODE, blank=True, help_text="Of the reason.")
+    code = models.CharField(max_length=MAX_CODE, blank=True, help_text="Code of the reason.")
     reason = models.CharField(max_length=MAX_REASON, blank=True)
     release = models.ForeignKey("releases.Release", models.SET_NULL, null=True, related_name="+")
-    published_commit = models.CharField(max_length=64, blank=True, help_text="From which the release was made.")
-    tries = models.PositiveIntegerField(default=0, help_text="Fetches that failed, and may succeed later.")
+    published_commit = models.CharField(max_length=64, blank=True, help_text="Commit that the release was made from.")
+    tries = models.PositiveIntegerField(default=0, help_text="Number of failed fetches that will be retried.")
     precedence = models.PositiveSmallIntegerField(
         choices=Precedence.choices, default=Precedence.IMPORTED, db_default=Precedence.IMPORTED
     )
-    seen_at = models.DateTimeField(help_text="When it was first found.")
+    seen_at = models.DateTimeField(help_text="When the tag was first seen.")
     known_since = models.DateTimeField(
-        null=True, help_text="Of a version of another registry: from when its age counts; null: it is old."
+        null=True, help_text="For a version of another registry: start of its age. null: old."
     )
     changed_at = models.DateTimeField(help_text="When its verdict or commit last changed.")
 
@@ -253,7 +255,7 @@ class Request(models.Model):
     """
 
     repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="requests")
-    tag = models.ForeignKey(Tag, models.CASCADE, null=True, related_name="requests", help_text="Empty: a listing.")
+    tag = models.ForeignKey(Tag, models.CASCADE, null=True, related_name="requests", help_text="Empty for a listing.")
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="git_requests")
     at = models.DateTimeField(auto_now_add=True)
     until = models.DateTimeField(null=True)
@@ -284,7 +286,7 @@ class Delivery(models.Model):
     """A webhook that came. The same one again is a replay, and refused."""
 
     repository = models.ForeignKey(GitRepository, models.CASCADE, related_name="deliveries")
-    digest = models.CharField(max_length=64, help_text="Of the vendor's number of the delivery, and of its body.")
+    digest = models.CharField(max_length=64, help_text="Digest of the vendor's delivery id and the body.")
     at = models.DateTimeField(db_index=True)
 
     class Meta:

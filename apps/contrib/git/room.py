@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Part, Room
+from apps.room import Described, MenuEntry, Part, Room
 
 
 class Git(Room):
@@ -20,6 +20,17 @@ class Git(Room):
             tab="publishing",
             words="connect repositories tags github gitlab",
             offer="connect a Git repository: each tag becomes a version",
+        ),
+    )
+    described = (
+        Described(
+            "repositories",
+            {"id": "repository"},
+            rows="repositories",
+            within="namespaces",
+            identity=("url",),
+            secrets=("credential",),
+            reads="apps.contrib.git.api.repositories.made_of",
         ),
     )
     help_topics = {"git": "git", "git-webhooks": "git#webhooks"}

@@ -22,36 +22,42 @@ class Upstream(models.Model):
     """A registry whose providers Larder mirrors."""
 
     host = models.CharField(
-        max_length=MAX_HOST_CHARACTERS, unique=True, help_text="As provider addresses name it, normalised."
+        max_length=MAX_HOST_CHARACTERS, unique=True, help_text="Host name as in provider addresses, normalised."
     )
     url = models.CharField(
-        max_length=500, blank=True, help_text="Where its discovery document is; empty: https:// and the host."
+        max_length=500, blank=True, help_text="URL of its discovery document. Empty: https:// and the host."
     )
     is_enabled = models.BooleanField(default=False)
-    is_sealed = models.BooleanField(default=False, help_text="Sealed: nothing is fetched on demand, only by syncs.")
+    is_sealed = models.BooleanField(
+        default=False, help_text="Offline mode: packages are fetched only by syncs, never on demand."
+    )
     visibility = models.CharField(max_length=8, choices=Visibility.choices, default=Visibility.PUBLIC)
-    terraform_only = models.BooleanField(default=False, help_text="Answer only Terraform clients, for its terms.")
+    terraform_only = models.BooleanField(
+        default=False, help_text="Serve Terraform clients only, as the registry's terms require."
+    )
     terms_accepted_at = models.DateTimeField(null=True, blank=True)
     cooldown_days = models.PositiveIntegerField(
-        default=3, help_text="Versions younger than this are held back, unless a rule says otherwise."
+        default=3, help_text="Hide versions younger than this, unless a rule says otherwise."
     )
     sealed_token = models.TextField(blank=True, help_text="Encrypted, see accounts.identity.sealing.")
-    ca = models.TextField(blank=True, help_text="PEM certificates trusted besides the system's.")
+    ca = models.TextField(blank=True, help_text="PEM certificates to trust in addition to the system's.")
     proxy = models.CharField(max_length=500, blank=True, help_text="The outgoing HTTP proxy.")
-    list_seconds = models.PositiveIntegerField(default=600, help_text="A list is repeated for so long.")
+    list_seconds = models.PositiveIntegerField(default=600, help_text="How long a list is cached.")
     stale_hours = models.PositiveIntegerField(
-        default=24 * 7, help_text="While the registry is down, its last list is served for so long."
+        default=24 * 7, help_text="How long cached lists are served while the registry is down."
     )
     quota_bytes = models.BigIntegerField(default=0, help_text="0: no limit.")
     evict_days = models.PositiveIntegerField(
-        default=0, help_text="Packages that were not fetched for so long are deleted; 0: never."
+        default=0, help_text="Delete packages that clients have not fetched for this long. 0: never."
     )
     # Health, and the circuit breaker that all processes share.
-    failures = models.PositiveIntegerField(default=0, help_text="In succession.")
-    open_until = models.DateTimeField(null=True, blank=True, help_text="The breaker is open: nothing is asked.")
+    failures = models.PositiveIntegerField(default=0, help_text="Number of consecutive failures.")
+    open_until = models.DateTimeField(
+        null=True, blank=True, help_text="The registry is not contacted until then, because it kept failing."
+    )
     succeeded_at = models.DateTimeField(null=True, blank=True)
     failed_at = models.DateTimeField(null=True, blank=True)
-    failure = models.JSONField(default=dict, blank=True, help_text="The last one: url, status, rule, message.")
+    failure = models.JSONField(default=dict, blank=True, help_text="Last failure: url, status, rule and message.")
     discovered = models.CharField(max_length=500, blank=True, help_text="The base URL of providers.v1.")
     discovered_at = models.DateTimeField(null=True, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -95,7 +101,7 @@ class KeyPin(models.Model):
     provider = models.ForeignKey("upstream.UpstreamProvider", models.CASCADE, null=True, related_name="pins")
     fingerprint = models.CharField(max_length=64, help_text="Upper-case hex digits.")
     armor = models.TextField()
-    source = models.CharField(max_length=200, blank=True, help_text="What the registry says about the key.")
+    source = models.CharField(max_length=200, blank=True, help_text="Source that the registry states for the key.")
     state = models.CharField(max_length=8, choices=KeyState.choices)
     first_seen_at = models.DateTimeField(auto_now_add=True)
     decided_at = models.DateTimeField(null=True, blank=True)
@@ -167,11 +173,11 @@ class UpstreamProvider(models.Model):
     etag = models.CharField(max_length=200, blank=True)
     last_modified = models.CharField(max_length=100, blank=True)
     warnings = models.JSONField(default=list, blank=True)
-    skipped = models.PositiveIntegerField(default=0, help_text="Entries of its list that are left out.")
+    skipped = models.PositiveIntegerField(default=0, help_text="List entries that Larder cannot use.")
     tried_at = models.DateTimeField(null=True, blank=True)
-    retry_at = models.DateTimeField(null=True, blank=True, help_text="Not asked again before.")
-    failure = models.JSONField(default=dict, blank=True, help_text="Of the last try: code, url, status, rule, message.")
-    tries = models.PositiveIntegerField(default=0, help_text="Grows with each end of a try: requests wait for that.")
+    retry_at = models.DateTimeField(null=True, blank=True, help_text="Not contacted again before this time.")
+    failure = models.JSONField(default=dict, blank=True, help_text="Last failure: code, url, status, rule and message.")
+    tries = models.PositiveIntegerField(default=0, help_text="Incremented when an attempt ends. Requests wait for it.")
 
     objects = UpstreamProviderQuerySet.as_manager()
 
@@ -222,25 +228,30 @@ class UpstreamVersion(models.Model):
     version = models.CharField(max_length=128)
     sort_key = models.BinaryField(max_length=400)
     protocols = models.JSONField(default=list)
-    platforms = models.JSONField(default=list, help_text="As listed: [os, arch] each.")
-    is_listed = models.BooleanField(default=True, help_text="False: the registry no longer lists it.")
+    platforms = models.JSONField(default=list, help_text="Platforms as listed, each as [os, arch].")
+    is_listed = models.BooleanField(default=True, help_text="Cleared if the registry no longer lists it.")
     absence = models.CharField(
-        max_length=4, choices=Absence.choices, db_default="", default="", blank=True, help_text="Of one not listed."
+        max_length=4,
+        choices=Absence.choices,
+        db_default="",
+        default="",
+        blank=True,
+        help_text="When a version that is no longer listed disappeared.",
     )
     first_seen_at = models.DateTimeField()
     published_at = models.DateTimeField(null=True, blank=True, help_text="The earliest date that the registry states.")
     was_in_first_list = models.BooleanField(
-        default=False, help_text="Below its highest version: counts as old if there is no date."
+        default=False, help_text="Older than the highest version. Counts as old without a date."
     )
     verdict = models.CharField(max_length=10, choices=Verdict.choices, default=Verdict.NONE, blank=True)
     verified_at = models.DateTimeField(null=True, blank=True)
-    sums = models.BinaryField(default=bytes, help_text="SHA256SUMS, as signed.")
+    sums = models.BinaryField(default=bytes, help_text="SHA256SUMS as it was signed.")
     signature = models.BinaryField(default=bytes)
     key = models.ForeignKey(KeyPin, models.PROTECT, null=True, blank=True, related_name="versions")
-    index_digest = models.CharField(max_length=71, blank=True, db_index=True, help_text="Of its OCI index.")
+    index_digest = models.CharField(max_length=71, blank=True, db_index=True, help_text="Digest of its OCI index.")
     tried_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)
-    failure = models.JSONField(default=dict, blank=True, help_text="As of the provider.")
+    failure = models.JSONField(default=dict, blank=True, help_text="Same meaning as on the provider.")
     tries = models.PositiveIntegerField(default=0)
 
     objects = UpstreamVersionQuerySet.as_manager()
@@ -287,9 +298,11 @@ class UpstreamPackage(models.Model):
     os = models.CharField(max_length=20)
     arch = models.CharField(max_length=20)
     filename = models.CharField(max_length=255)
-    digest = models.CharField(max_length=64, help_text="sha256 by the signed sums; `zh:` is the same")
-    size = models.BigIntegerField(null=True, blank=True, help_text="bytes; claimed by the registry until `blob` is set")
-    h1 = models.CharField(max_length=50, blank=True, help_text="h1:… of the unpacked tree")
+    digest = models.CharField(max_length=64, help_text="SHA-256 from the signed sums, also written as zh:.")
+    size = models.BigIntegerField(
+        null=True, blank=True, help_text="Size in bytes, as the registry states it until the package is stored."
+    )
+    h1 = models.CharField(max_length=50, blank=True, help_text="h1: hash of the unpacked files.")
     manifest_digest = models.CharField(max_length=71, blank=True, db_index=True)
     blob = models.ForeignKey(Blob, models.PROTECT, null=True, blank=True, related_name="+")
     is_pinned = models.BooleanField(default=False, help_text="Never evicted.")
@@ -300,7 +313,7 @@ class UpstreamPackage(models.Model):
     uses = models.BigIntegerField(default=0)
     tried_at = models.DateTimeField(null=True, blank=True)
     retry_at = models.DateTimeField(null=True, blank=True)
-    failure = models.JSONField(default=dict, blank=True, help_text="As of the provider.")
+    failure = models.JSONField(default=dict, blank=True, help_text="Same meaning as on the provider.")
     tries = models.PositiveIntegerField(default=0)
 
     class Meta:
@@ -348,9 +361,9 @@ class PackageDocs(models.Model):
     """
 
     digest = models.CharField(max_length=64, unique=True, help_text="sha256 of the zip")
-    reader = models.CharField(max_length=20, help_text="Version of the rules that read it.")
-    pages = models.PositiveIntegerField(help_text="0: the package has none that Larder can read")
-    size = models.PositiveBigIntegerField(help_text="bytes of all pages; counts to the quota")
+    reader = models.CharField(max_length=20, help_text="Version of the rules that read the package.")
+    pages = models.PositiveIntegerField(help_text="Number of pages. 0: none that Larder can read.")
+    size = models.PositiveBigIntegerField(help_text="Size of all pages in bytes. Counts towards the quota.")
 
     def __str__(self) -> str:
         return f"sha256:{self.digest}"
@@ -382,11 +395,13 @@ class PolicyRule(models.Model):
 
     upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="rules")
     position = models.PositiveIntegerField()
-    pattern = models.CharField(max_length=130, help_text="Of addresses: hashicorp/*, */random, *.")
+    pattern = models.CharField(max_length=130, help_text="Addresses such as hashicorp/*, */random or *.")
     effect = models.CharField(max_length=11, choices=Effect.choices)
-    days = models.PositiveIntegerField(default=0, help_text="Of a cool-down.")
-    versions = models.CharField(max_length=200, blank=True, help_text="A range such as >= 5.0, < 6.0; empty: all.")
-    platforms = models.JSONField(default=list, blank=True, help_text="Only these, such as linux_amd64; empty: all.")
+    days = models.PositiveIntegerField(default=0, help_text="Days of a cool-down.")
+    versions = models.CharField(
+        max_length=200, blank=True, help_text="Range such as >= 5.0, < 6.0. Empty: all versions."
+    )
+    platforms = models.JSONField(default=list, blank=True, help_text="Platforms such as linux_amd64. Empty: all.")
     advisories_only = models.BooleanField(default=False, help_text="Matches versions that an advisory names.")
     reason = models.CharField(max_length=300, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
@@ -404,7 +419,7 @@ class PolicyException(models.Model):
 
     version = models.ForeignKey(UpstreamVersion, models.CASCADE, null=True, related_name="exceptions")
     upstream = models.ForeignKey(
-        Upstream, models.CASCADE, null=True, related_name="module_exceptions", help_text="Of a module."
+        Upstream, models.CASCADE, null=True, related_name="module_exceptions", help_text="Repository of the module."
     )
     module = models.CharField(
         max_length=200, db_default="", default="", blank=True, help_text="namespace/name/system, in lower case."
@@ -468,7 +483,7 @@ class Alarm(models.Model):
     namespace = models.CharField(max_length=64)
     subject = models.CharField(max_length=400, help_text="host/namespace[/type[ version[ file]]], for lists.")
     known = models.JSONField(default=dict, help_text="Fingerprint, digest or list so far.")
-    found = models.JSONField(default=dict, help_text="The same fields, as the registry has them now.")
+    found = models.JSONField(default=dict, help_text="The same fields, as the registry states them now.")
     url = models.CharField(max_length=1000, blank=True)
     state = models.CharField(max_length=9, choices=AlarmState.choices, default=AlarmState.OPEN)
     raised_at = models.DateTimeField(auto_now_add=True)
@@ -512,7 +527,7 @@ class RunState(models.TextChoices):
 class Schedule(models.Model):
     """A sync that runs again and again."""
 
-    request = models.JSONField(help_text="As of a run.")
+    request = models.JSONField(help_text="Same meaning as on a run.")
     every_hours = models.PositiveIntegerField(default=24)
     next_at = models.DateTimeField()
     is_enabled = models.BooleanField(default=True)
@@ -528,10 +543,10 @@ class SyncRun(models.Model):
 
     request = models.JSONField(help_text="patterns, lock, required_providers, platforms")
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
-    plan = models.JSONField(default=list, blank=True, help_text="What would be fetched, one entry for each package.")
-    planned = models.PositiveIntegerField(default=0, help_text="packages")
+    plan = models.JSONField(default=list, blank=True, help_text="Packages that would be fetched, one entry each.")
+    planned = models.PositiveIntegerField(default=0, help_text="Number of packages.")
     planned_bytes = models.BigIntegerField(default=0)
-    done = models.PositiveIntegerField(default=0, help_text="packages; a stopped run continues here")
+    done = models.PositiveIntegerField(default=0, help_text="Number of packages done. A stopped run continues here.")
     done_bytes = models.BigIntegerField(default=0)
     problems = models.JSONField(default=list, blank=True)
     schedule = models.ForeignKey(Schedule, models.SET_NULL, null=True, related_name="runs")
@@ -552,14 +567,14 @@ class LockRun(models.Model):
     public_id = models.UUIDField(unique=True, default=uuid.uuid4, editable=False)
     request = models.JSONField(help_text="The providers with their versions, and the platforms.")
     own = models.JSONField(
-        default=list, blank=True, help_text="Hashes of providers published here, by what the asker sees."
+        default=list, blank=True, help_text="Hashes of providers published here that the requester can see."
     )
     state = models.CharField(max_length=9, choices=RunState.choices, default=RunState.PLANNING)
-    planned = models.PositiveIntegerField(default=0, help_text="packages")
+    planned = models.PositiveIntegerField(default=0, help_text="Number of packages.")
     done = models.PositiveIntegerField(default=0)
     lock = models.TextField(blank=True, help_text="The finished file.")
     problem = models.TextField(blank=True)
-    tries = models.PositiveIntegerField(default=0, help_text="Grows when it ends: requests wait for that.")
+    tries = models.PositiveIntegerField(default=0, help_text="Incremented when the run ends. Requests wait for it.")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, related_name="+")
     created_at = models.DateTimeField(auto_now_add=True)
     ended_at = models.DateTimeField(null=True, blank=True)

@@ -1,6 +1,6 @@
 from celery.schedules import crontab
 
-from apps.room import MenuEntry, Part, Room
+from apps.room import Described, MenuEntry, Part, Room
 
 
 class Mirror(Room):
@@ -11,6 +11,10 @@ class Mirror(Room):
     settings = {"UPSTREAM": "settings_values.read"}
     api_urls = ("apps.contrib.mirror.api.urls",)
     portal_urls = ("apps.contrib.mirror.pages.urls",)
+    described = (
+        Described("upstreams", {"host": "upstream"}, rows="upstreams", secrets=("token",)),
+        Described("policies", {"": "upstream-policies"}, within="upstreams"),
+    )
     help_topics = {
         "mirror": "mirror",
         "mirror-clients": "mirror#configure-a-client",

@@ -1,6 +1,6 @@
 """Texts that people send, such as lock files: they are bounded, and the first fault refuses them with its line.
 
-A request reads only short ones itself: see `formats/lock_texts.py`.
+A request reads only short ones itself: longer ones are for a confined child.
 """
 
 import re

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
+
 from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
 from apps.releases.catalogue.reading import dates, moment_text
@@ -26,6 +28,15 @@ def versions_document(
     """
     listed = [{"version": version, **dates(at)} for version, at in versions]
     return {"modules": [{"source": source_url or str(address), "versions": listed}]}
+
+
+def download_document(location: str) -> dict[str, str | bool]:
+    """The location of one version's archive: OpenTofu reads it here, Terraform only in the header X-Terraform-Get."""
+    document: dict[str, str | bool] = {"location": location}
+    if settings.USE_REGISTRY_CREDENTIALS:
+        # OpenTofu 1.12 fetches the archive itself then, with its token and within 10 s.
+        document["use_registry_credentials"] = True
+    return document
 
 
 def archive_name(module_version_name: str, version: str) -> str:

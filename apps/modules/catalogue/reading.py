@@ -122,7 +122,11 @@ def listed_versions(viewer: Viewer, address: ModuleAddress) -> Listed:
     Two queries, as protocol reads have a budget: a module exists exactly if it has a version. If all its versions are
     yanked the list is empty, and clients report that it has no versions instead of not found.
     """
-    namespace = gate.namespace_for(viewer, address.namespace)
+    return listed_in(gate.namespace_for(viewer, address.namespace), address)
+
+
+def listed_in(namespace: Namespace, address: ModuleAddress) -> Listed:
+    """Return the versions like `listed_versions`, where the gate was asked."""
     listed = _LISTED(namespace=namespace.pk, name=address.name, system=address.system)
     if not listed:
         named = {"module__namespace": namespace, "module__name": address.name, "module__system": address.system}

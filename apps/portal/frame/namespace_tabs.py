@@ -51,12 +51,6 @@ _TABS = (
         "publishing",
         "Publishing",
         (
-            Section(
-                "ci", "From CI", "portal:namespace-ci", "terminal", Role.PUBLISHER, "pipeline github gitlab script"
-            ),
-            Section(
-                "trusted", "Trusted publishers", "portal:trusted-publishers", "badge-check", words="ci oidc id token"
-            ),
             Section("keys", "Signing keys", "portal:keys", "key-round", None, "gpg providers"),
             Section(
                 "rules",
@@ -90,7 +84,6 @@ _TABS = (
         (
             Section("general", "General", "portal:namespace-change", "settings", words="visibility description change"),
             Section("storage", "Storage", "portal:namespace-usage", "hash", None, "quota usage size"),
-            Section("cleanup", "Cleanup", "portal:namespace-cleanup", "history", words="old versions rule"),
             Section("webhooks", "Webhooks", "portal:webhooks", "globe", words="events slack teams notify"),
             Section("transfer", "Transfer", "portal:namespace-transfer", "arrow-right", words="hand over new owner"),
             Section("delete", "Delete", "portal:namespace-delete", "trash-2", words="remove end"),
@@ -100,15 +93,16 @@ _TABS = (
 
 
 def tabs() -> Iterator[Tab]:
-    """All of them, with the sections of rooms first in their tab."""
+    """All of them, with the sections of rooms where these say, or first in their tab."""
     for tab in _TABS:
-        more = (
-            Section(entry.key, entry.label, entry.route, entry.icon, Role.PUBLISHER, entry.words)
-            for room in rooms()
-            for entry in room.namespace_menu
-            if entry.tab == tab.key
-        )
-        yield Tab(tab.key, tab.label, (*more, *tab.sections))
+        sections = list(tab.sections)
+        first = 0
+        for entry in (entry for room in rooms() for entry in room.namespace_menu if entry.tab == tab.key):
+            role = Role.OWNER if entry.for_owners else Role.PUBLISHER
+            at = next((place for place, one in enumerate(sections) if one.key == entry.before), first)
+            first += at == first
+            sections.insert(at, Section(entry.key, entry.label, entry.route, entry.icon, role, entry.words))
+        yield Tab(tab.key, tab.label, tuple(sections))
 
 
 def seen_by(role: Role | None) -> Iterator[tuple[Tab, list[Section]]]:

@@ -50,6 +50,11 @@ def rows_of(docs: Iterable[SearchDoc], query: str = "") -> list[Row]:
     return rows
 
 
+def plain_rows_of(docs: Iterable[SearchDoc]) -> list[Row]:
+    """For short lists that show no words of a search and nothing of rooms: no query."""
+    return [Row(doc, address_of(doc)) for doc in docs]
+
+
 def address_of(doc: SearchDoc) -> Address:
     return address_named(doc.kind, doc.namespace.name, doc.name)
 

@@ -1,4 +1,6 @@
-"""Sections that rooms add to pages of others: on the page of a release, and on that which compares two versions."""
+"""Sections that rooms add to pages of others: to the page of a release, that which compares two versions, and the
+block that calls a module.
+"""
 
 from dataclasses import dataclass
 from typing import Any

@@ -39,7 +39,7 @@ from apps.modules.models import ModuleVersion
 from apps.portal.frame import menu
 from apps.releases.models import Kind, SearchDoc
 from apps.room import rooms
-from apps.snippets import ci_steps, client_setup, module_snippets, oci_snippets, publish_script
+from apps.snippets import client_setup, module_snippets, oci_snippets, publish_script
 
 NEWEST = 20  # of the catalogue: some may not be visible to clients yet
 TOKENS = 10
@@ -175,7 +175,7 @@ def _for_reader(request: HttpRequest, viewer: Viewer) -> dict[str, Any]:
     own = namespaces_with_role(viewer, Role.PUBLISHER).alphabetical().first() if viewer.is_identified else None
     context["may_publish"] = own is not None
     mine = ModuleAddress(own.name if own else "acme", "network", "aws")
-    context["publish"] = ci_steps.any_shell(str(mine), "1.0.0")
+    context["publish"] = publish_script.any_shell(str(mine), "1.0.0")
     context["script"] = publish_script.newest()
     context["oci"] = {
         "block": module_snippets.package_block(address, version, folder=folder, lines=lines),

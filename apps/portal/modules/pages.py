@@ -1,7 +1,6 @@
 """The pages of one module version: each tab has its own URL. For its files see files.py."""
 
 from typing import Any
-from urllib.parse import urlencode
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -24,15 +23,17 @@ from apps.modules.contents import changelog
 from apps.modules.dependents.users import hosted_targets, offered_of, selected
 from apps.modules.health import health_of, licence_file
 from apps.modules.models import ModuleVersion
-from apps.portal.frame.page_urls import page_of, url_of
-from apps.portal.modules import attachments, files, rows, usage
+from apps.portal.frame.page_urls import page_of
+from apps.portal.frame.sections import sections_of
+from apps.portal.modules import attachments, files, rows
 from apps.portal.modules.frame import MODULES, depends_on, where
-from apps.portal.modules.units import Unit, grouped
+from apps.portal.modules.units import CalledUnit, Unit, grouped
 from apps.portal.versions import urls
 from apps.portal.versions.downloads import downloads_card
 from apps.portal.versions.origin import origin_tab
 from apps.portal.versions.pages import Contents, Opened, refusing
 from apps.providers.reading import hosted_providers
+from apps.releases.lifecycle import quarantine
 from apps.releases.models import Kind
 from apps.snippets import module_snippets
 
@@ -43,7 +44,7 @@ BELOW_SHOWN = 50
 
 def _readme(request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
     shown: ModuleVersion = opened.shown
-    context |= _usage(shown, context["root"], is_latest=context["is_latest"]) | {"card": downloads_card(shown.module)}
+    context |= _usage(opened, context["root"], is_latest=context["is_latest"]) | {"card": downloads_card(shown.module)}
     context |= attachments.attachments_of(shown)
     context["refusing"] = refusing(opened)
     context["provider_rows"] = _provider_rows(opened.viewer, context["root"])
@@ -69,17 +70,15 @@ def _readme_of(request: HttpRequest, html: str, address: ModuleAddress) -> dict[
     return {"readme": html if is_original else here, "readme_switch": switch}
 
 
-def _usage(shown: ModuleVersion, unit: Unit, *, is_latest: bool) -> dict[str, Any]:
+def _usage(opened: Opened, unit: Unit, *, is_latest: bool) -> dict[str, Any]:
     """The ways to write it. Who chose an older version sees the lines for exactly that one first."""
+    shown: ModuleVersion = opened.shown
     address, version = shown.module.address, shown.release.version
     is_public = shown.module.namespace.visibility == Visibility.PUBLIC
     blocks = module_snippets.usages(address, version, folder=unit.path, inputs=unit.required, is_public=is_public)
     has_range = is_latest and any(one.key == "range" for one in blocks)
-    found: dict[str, Any] = {"usages": blocks, "usage_shown": "range" if has_range else "exact"}
-    if unit.kind in ("root", "submodule") and unit.variables:
-        folder = f"?{urlencode({'folder': unit.path})}" if unit.path else ""
-        found["builder_url"] = url_of(address, "usage", version) + folder
-    return found
+    links = sections_of("module-call", opened.viewer, CalledUnit(address, version, unit))
+    return {"usages": blocks, "usage_shown": "range" if has_range else "exact", "call_links": links}
 
 
 def _dependencies(_request: HttpRequest, opened: Opened, context: dict[str, Any]) -> None:
@@ -133,7 +132,7 @@ def module_unit(request: HttpRequest, *, kind: str, version: str, unit: str, **n
     if folder is None:
         what = "folder" if kind == "other" else kind
         raise NotFound(f"{context['address']} {version} has no {what} {unit!r}.")
-    context |= _usage(opened.shown, folder, is_latest=context["is_latest"])
+    context |= _usage(opened, folder, is_latest=context["is_latest"])
     context |= _readme_of(request, folder.readme, context["address"])
     context |= _calls(opened.viewer, opened.shown, context, folder) | {"unit": folder}
     part, page = rows.part_of(folder, request)
@@ -146,6 +145,21 @@ def module_unit(request: HttpRequest, *, kind: str, version: str, unit: str, **n
         ("Dependencies", "dependencies", depends_on(folder)),
     ]
     return render(request, "portal/module/unit.html", context)
+
+
+@login_not_required
+@require_safe
+def module_configuration(request: HttpRequest, *, version: str, unit: str, **names: str) -> HttpResponse:
+    """An example as a ready configuration: its files, calling this registry's address and version."""
+    opened = MODULES.open(request, version, names)
+    quarantine.refuse_blocked(opened.shown.release)
+    context = MODULES.frame(opened, "examples")
+    example = context["units"].named("example", unit)
+    if example is None:
+        raise NotFound(f"{context['address']} {version} has no example {unit!r}.")
+    row = next(one for one in opened.shown.inspection["units"] if one["path"] == example.path)
+    context |= {"unit": example, "ready": module_snippets.ready_example(opened.shown, row)}
+    return render(request, "portal/module/configuration.html", context)
 
 
 @login_not_required
@@ -180,6 +194,6 @@ urlpatterns = [
     path(f"{_VERSION}/folders/<path:unit>", module_unit, {"kind": "other"}, name="module-folder"),
     path(f"{_VERSION}/archive", module_archive, name="module-archive"),
     *rows.urlpatterns,
-    *usage.urlpatterns,
+    path(f"{_VERSION}/configurations/<path:unit>", module_configuration, name="module-configuration"),
     *files.urlpatterns,
 ]

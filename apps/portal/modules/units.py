@@ -4,8 +4,9 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
+from apps.lib.addresses import ModuleAddress
 from apps.modules.models import ModuleVersion
 
 Rows = list[dict[str, Any]]
@@ -142,6 +143,14 @@ class Call:
 
     row: dict[str, Any]
     folder: str
+
+
+class CalledUnit(NamedTuple):
+    """The block that calls a unit of a module: the subject of its sections."""
+
+    address: ModuleAddress
+    version: str
+    unit: Unit
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import see_other
+from apps.releases.lifecycle.access_impact import of_grant
 
 
 class RoleForm(forms.Form):
@@ -152,7 +153,7 @@ def member_withdraw(request: HttpRequest, namespace: str, grant_id: int) -> Http
     if grant is None:
         raise NotFound(f"There is no such member of {row}.", hint="The tab People has the list.")
     left = connections.would_leave(grant)
-    context = {"namespace": row, "grant": grant, "left": left}
+    context = {"namespace": row, "grant": grant, "left": left, "effects": of_grant(viewer, grant)}
     if request.method != "POST":
         return render(request, "portal/namespaces/withdraw.html", context)
     reauthentication.require(request, f"Remove the role of {grant.grantee} in {row}", fresh=True)

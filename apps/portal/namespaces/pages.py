@@ -28,7 +28,7 @@ from apps.portal.frame.forms import PLAIN, form_page, posted, refusals_on
 from apps.portal.frame.namespace_tabs import CONTENTS, frame_of
 from apps.portal.frame.page_urls import Address, page_of, see_other
 from apps.portal.frame.places import places_of
-from apps.portal.frame.rows import address_named, rows_of
+from apps.portal.frame.rows import address_named, plain_rows_of, rows_of
 from apps.providers import reading as provider_reading
 from apps.releases.catalogue import search
 from apps.releases.models import Kind, Release, visible_now
@@ -53,6 +53,16 @@ LARGEST = 10
 class SettingsForm(forms.Form):
     visibility = forms.ChoiceField(choices=Visibility.choices, initial=Visibility.PRIVATE, widget=forms.RadioSelect)
     description = forms.CharField(max_length=200, required=False, help_text="One line, shown in lists.")
+
+
+class ChangeForm(SettingsForm):
+    introduction = forms.CharField(
+        label="Start here",
+        max_length=namespaces.LONGEST_INTRODUCTION,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 5}),
+        help_text="Shown beside the modules, in Markdown. If empty, the page names the most downloaded ones.",
+    )
 
 
 class NamespaceForm(SettingsForm):
@@ -90,14 +100,17 @@ def namespace(request: HttpRequest, name: str) -> HttpResponse:
     # Members also see modules with only yanked versions, to restore them.
     docs = search.search(kind=Kind.MODULE, namespaces=only_this, include_unlisted=role is not None)
     page = page_of(docs.filter(namespace=row).select_related("namespace"), request, size=PAGE)
-    context = frame_of(row, role, CONTENTS) | {"page": page, "rows": rows_of(page.object_list), "role": role}
+    modules = list(page.object_list)
     docs = search.search(kind=Kind.PROVIDER, namespaces=only_this, include_unlisted=role is not None)
-    rows = context["provider_rows"] = rows_of(docs.select_related("namespace")[:PROVIDERS])
-    context["provider_count"] = docs.count() if len(rows) == PROVIDERS else len(rows)
+    providers = list(docs.select_related("namespace")[:PROVIDERS])
+    rows = rows_of([*modules, *providers])
+    context = frame_of(row, role, CONTENTS) | {"page": page, "rows": rows[: len(modules)], "role": role}
+    context["provider_rows"] = rows[len(modules) :]
+    context["provider_count"] = docs.count() if len(providers) == PROVIDERS else len(providers)
     context["recent"] = _recent(row, role)
     if page.paginator.count >= MANY:
         most = search.search(kind=Kind.MODULE, namespaces=only_this, sort=search.DOWNLOADS).filter(namespace=row)
-        context["start"] = rows_of(most.filter(downloads__gt=0).select_related("namespace")[:START])
+        context["start"] = plain_rows_of(most.filter(downloads__gt=0).select_related("namespace")[:START])
     context["may_publish"] = role is not None and role.covers(Role.PUBLISHER)
     if context["may_publish"]:
         context["drafts"] = provider_reading.open_drafts(viewer).filter(namespace=row)[:DRAFTS]
@@ -168,7 +181,7 @@ def namespace_new(request: HttpRequest) -> HttpResponse:
 def namespace_change(request: HttpRequest, namespace: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = namespace_for(viewer, namespace, need=Role.OWNER)
-    form = SettingsForm(posted(request), initial={name: getattr(row, name) for name in SettingsForm.base_fields})
+    form = ChangeForm(posted(request), initial={name: getattr(row, name) for name in ChangeForm.base_fields})
     if form.is_valid():
         if form.cleaned_data["visibility"] != row.visibility:
             reauthentication.require(request, f"Make {row} {form.cleaned_data['visibility']}")

@@ -1,15 +1,13 @@
-"""/namespaces/<ns>/rules for owners: what a release must pass; and /ci for publishers: files for their pipelines."""
+"""/namespaces/<ns>/rules for owners: what a release must pass."""
 
 from django import forms
 from django.contrib import messages
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.urls import path
-from django.views.decorators.http import require_http_methods, require_safe
+from django.views.decorators.http import require_http_methods
 
 from apps.accounts import namespaces
-from apps.accounts.access import gate
 from apps.accounts.access.gate import namespace_for
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import BreakingChanges, Role
@@ -17,7 +15,6 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on
 from apps.portal.frame.namespace_tabs import frame_of
 from apps.portal.frame.page_urls import see_other
-from apps.snippets import ci_steps, publish_script
 
 # What an owner confirms before it asks for less.
 APPROVAL = ("requires_approval", "approval_needs_second_factor", "approval_needs_two_people")
@@ -71,15 +68,6 @@ def namespace_rules(request: HttpRequest, namespace: str) -> HttpResponse:
     return form_page(request, "portal/namespaces/rules.html", form, **frame_of(row, Role.OWNER, "rules"))
 
 
-@require_safe
-def namespace_ci(request: HttpRequest, namespace: str) -> HttpResponse:
-    row, role = gate.namespace_and_role(session_viewer(request), namespace, need=Role.PUBLISHER)
-    context = frame_of(row, role, "ci") | {"may_manage": role == Role.OWNER}
-    context |= {"steps": ci_steps.of_namespace(row.name), "script": publish_script.newest()}
-    return render(request, "portal/namespaces/ci.html", context)
-
-
 urlpatterns = [
     path("namespaces/<str:namespace>/rules", namespace_rules, name="namespace-rules"),
-    path("namespaces/<str:namespace>/ci", namespace_ci, name="namespace-ci"),
 ]

@@ -22,6 +22,7 @@ from apps.lib.net.addresses import MAX_URL_CHARACTERS
 from apps.notify import webhooks
 from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
+from apps.notify.webhook_impact import of_webhook
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.namespace_tabs import frame_of
@@ -184,7 +185,7 @@ def webhook_delete(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
     if request.method != "POST":
-        return render(request, "portal/webhooks/delete.html", place.context(hook))
+        return render(request, "portal/webhooks/delete.html", {**place.context(hook), "effects": of_webhook(hook)})
     webhooks.delete(hook=hook, actor=place.viewer)
     messages.success(request, f"The webhook to {hook.host} is deleted.")
     return place.leads_to("s")

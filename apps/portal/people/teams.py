@@ -19,6 +19,7 @@ from apps.lib.errors import Conflict, NotFound, RoleRequired, existing
 from apps.portal.frame import reauthentication
 from apps.portal.frame.forms import PERSON, PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.page_urls import page_of, see_other
+from apps.releases.lifecycle.access_impact import of_membership, of_team
 
 PAGE = 30
 
@@ -97,7 +98,7 @@ def team_change(request: HttpRequest, team: str) -> HttpResponse:
 def team_delete(request: HttpRequest, team: str) -> HttpResponse:
     viewer = session_viewer(request)
     row = gate.team_for(viewer, team, manage=True)
-    context = {"team": row, "roles": teams.roles_of(row, seen_by=viewer), "people": teams.members_of(row).count()}
+    context = {"team": row, "effects": of_team(viewer, row)}
     if request.method != "POST":
         return render(request, "portal/teams/delete.html", context)
     reauthentication.require(request, f"Delete the team {row}", fresh=True)
@@ -136,6 +137,7 @@ def member_remove(request: HttpRequest, team: str, membership_id: int) -> HttpRe
     leaves = membership.user_id == viewer.user_id
     row = gate.team_for(viewer, team, manage=not leaves)
     context = {"team": row, "membership": membership, "leaves": leaves}
+    context["effects"] = of_membership(viewer, membership)
     if request.method != "POST":
         return render(request, "portal/teams/remove.html", context)
     if not leaves:

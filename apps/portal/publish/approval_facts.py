@@ -4,23 +4,13 @@ from typing import Any
 
 from apps.accounts.access.gate import Viewer
 from apps.portal.frame.forms import sentence
+from apps.provenance.origin import LABELS
 from apps.releases.catalogue.comparing import Severity
 from apps.releases.models import Kind, Release
 from apps.releases.origin.models import Approval, Origin
 from apps.releases.publishing import approving, deciding
 
 TITLES = {Severity.BREAKING: "Breaking", Severity.RISKY: "Risky", Severity.COMPATIBLE: "Compatible"}
-FACTS = {
-    "registry": "Registry",
-    "repository": "Repository",
-    "commit": "Commit",
-    "ref": "Ref",
-    "workflow": "Workflow",
-    "run": "Run",
-    "actor": "Started by",
-    "tagger": "Tagged by",
-    "signature": "Signature of the tag",
-}
 
 
 def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str, Any]:
@@ -39,5 +29,5 @@ def context_of(viewer: Viewer, release: Release, approval: Approval) -> dict[str
         "is_module": release.kind == Kind.MODULE,
         "groups": [(title, rows) for title, rows in groups if rows],
         "origin": origin,
-        "facts": [(label, origin.facts[name]) for name, label in FACTS.items() if origin and origin.facts.get(name)],
+        "facts": [(label, origin.facts[name]) for name, label in LABELS.items() if origin and origin.facts.get(name)],
     }

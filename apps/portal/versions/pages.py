@@ -113,7 +113,8 @@ class VersionPages(ABC):
         address = parent.address
         context = {"address": address, "parent": parent, "shown": shown, "release": release, "role": role, "tab": tab}
         context |= {"namespace": parent.namespace, "kind": self.kind}
-        context["marks"] = marks.of([release.pk])[release.pk] if release.quarantined_at is None else []
+        said = marks.of([release.pk])[release.pk]
+        context["marks"] = said if release.quarantined_at is None else []
         # Owners and staff are told of stored bytes that a check or a download found missing or damaged.
         files = self.files_of(shown) if role == Role.OWNER else []
         context["damage"] = [(name, problem) for name, digest in files if (problem := known.problem_of(digest))]
@@ -130,7 +131,8 @@ class VersionPages(ABC):
         if role is not None and role.covers(Role.OWNER):
             context |= owner_links(release, address)
         details = self.details_of(shown)
-        counts = {"origin": None, "versions": context["version_count"], "users": None, **tabs.counts_of_rooms(opened)}
+        counts = {"origin": None, "versions": context["version_count"], "users": None}
+        counts |= tabs.counts_of_rooms(opened, said)
         context["tabs"] = tabs.shown(self.kind, address, release.version, counts | details.pop("counts"), tab)
         return context | details
 

@@ -1,10 +1,11 @@
 """The tabs of a version: one table for modules and providers, in the order of the pages, with those of rooms in it."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from apps.portal.frame.page_urls import Address, url_of
+from apps.releases.catalogue.marks import Mark
 from apps.releases.models import Kind
 from apps.room import Room, VersionTab, rooms
 
@@ -68,5 +69,10 @@ def of_room(page: str) -> VersionTab | None:
     return next((tab for _, tab in of_rooms() if tab.page == page), None)
 
 
-def counts_of_rooms(opened: Any) -> dict[str, int | None]:
-    return {tab.page: room.resolved(tab.count)(opened) if tab.count else None for room, tab in of_rooms()}
+def counts_of_rooms(opened: Any, marks: Iterable[Mark]) -> dict[str, int | None]:
+    """`marks` are those of the version, whatever its state."""
+    by_page = {mark.page: mark for mark in marks}
+    return {
+        tab.page: room.resolved(tab.count)(opened, by_page.get(tab.page)) if tab.count else None
+        for room, tab in of_rooms()
+    }

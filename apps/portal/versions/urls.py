@@ -6,7 +6,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from apps.portal.versions import badges, downloads, feeds, graph, lifecycle, listing, notifying, usage
+from apps.portal.versions import badges, downloads, feeds, lifecycle, listing, notifying, usage
 from apps.portal.versions.pages import Contents, VersionPages, default_version, version_settings, version_tab
 from apps.portal.versions.tabs import of_rooms
 
@@ -25,7 +25,6 @@ def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern
         page("/versions", listing.version_list, "-versions"),
         page("/usage", usage.version_usage, "-users"),
         page("/usage/notify", notifying.notify_users, "-notify"),
-        page("/graph", graph.dependency_graph, "-graph"),
         page("/downloads", downloads.version_downloads, "-downloads"),
         page("/outdated", downloads.outdated_users, "-outdated"),
         page("/compare", listing.version_compare_form, "-compare-form"),

@@ -1,4 +1,4 @@
-"""The frame of the tab Usage. Its parts are pages of their own: overview, downloads, dependency graph, old versions."""
+"""The frame of the tab Usage. Its parts are pages of their own: overview, downloads, those of rooms, old versions."""
 
 from typing import Any
 
@@ -8,8 +8,7 @@ from apps.portal.frame.page_urls import url_of
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue.reading import require_published
 from apps.releases.models import Lifecycle
-
-_PARTS = {"users": "Overview", "downloads": "Downloads", "graph": "Dependency graph", "outdated": "Old versions"}
+from apps.room import rooms
 
 
 def usage_frame(
@@ -25,5 +24,8 @@ def usage_frame(
         discouraged = parent.versions.published().exclude(release__lifecycle=Lifecycle.MAINTAINED)
         if not (is_owner and discouraged.exists()):
             left_out.add("outdated")
-    parts = [(one, label, url_of(parent.address, one)) for one, label in _PARTS.items() if one not in left_out]
+    labels = {"users": "Overview", "downloads": "Downloads"}
+    labels |= {page: label for room in rooms() for page, label in room.usage_parts.items()}
+    labels["outdated"] = "Old versions"
+    parts = [(one, label, url_of(parent.address, one)) for one, label in labels.items() if one not in left_out]
     return {**frame, "usage_part": part, "usage_parts": parts, "is_owner": is_owner}

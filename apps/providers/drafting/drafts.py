@@ -22,7 +22,8 @@ PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SU
 DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
 # Its name in a repository; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
-DECLARED = "declared_protocols"  # key of Release.notes
+# Keys of Release.notes. What comes from another Larder has no manifest: that keeps the protocols, and not the file.
+DECLARED, WITHOUT_MANIFEST = "declared_protocols", "without_manifest"
 _WHY = {
     Signing.PUBLISHER: "SHA256SUMS and its signature are here: they are verified and served unchanged.",
     Signing.REGISTRY: "The publisher sent no signature: the registry creates and signs SHA256SUMS.",

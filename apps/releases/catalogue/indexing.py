@@ -43,13 +43,14 @@ refreshers: dict[str, Refresh] = {}
 @dataclass(frozen=True, slots=True)
 class RoomFacet:
     """A filter that a room adds to the lists, and an order: `values` are those that documents can have, the first ones
-    first. `value_of` returns that of a release, or "".
+    first. `value_of` returns that of a release, or "". `help` is a sentence for the API.
     """
 
     name: str
     label: str
     values: tuple[str, ...]
     value_of: Callable[[Release], str]
+    help: str = ""
 
 
 # By registry_site/wiring.py.

@@ -6,12 +6,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """`name` is that of its badge, `tone` is ok, warn or bad, and `page` the tab of the version that says more."""
+    """`name` is that of its badge, `tone` is ok, warn or bad, and `page` the tab of the version that says more, about
+    `count` things.
+    """
 
     name: str
     text: str
     tone: str
     page: str
+    count: int | None = None
 
 
 # Each returns its marks by the numbers of published releases, in one query. By registry_site/wiring.py.

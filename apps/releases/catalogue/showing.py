@@ -23,5 +23,7 @@ def show_due() -> int:
                 release.visible_at = None
                 indexing.refreshers[release.kind](release)
                 name = release.namespace.name
-                generation.touch({generation.published_in(name), generation.published_at(release.address)})
+                generation.touch(
+                    {generation.published_in(name), generation.published_at(release.address)}, subject=str(release)
+                )
     return len(releases)

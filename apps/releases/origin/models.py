@@ -44,11 +44,14 @@ class Origin(models.Model):
     claims = models.JSONField(default=dict, blank=True)
     facts = models.JSONField(default=dict, blank=True)
     links = models.JSONField(
-        default=dict, db_default={}, blank=True, help_text="Pages of facts, where Larder fetched them from Git."
+        default=dict, db_default={}, blank=True, help_text="Links to the facts that Larder fetched from Git."
     )
     token_label = models.CharField(max_length=100, blank=True)
     others = models.JSONField(
-        default=list, db_default=[], blank=True, help_text="by, way, token_label and facts of each."
+        default=list,
+        db_default=[],
+        blank=True,
+        help_text="Other accounts that sent bytes, with way, token label and facts.",
     )
 
     def __str__(self) -> str:
@@ -127,10 +130,10 @@ class Approval(models.Model):
     """
 
     release = models.OneToOneField("releases.Release", models.CASCADE, related_name="approval")
-    digest = models.CharField(max_length=64, help_text="What is approved: the release's digest.")
-    needs_two = models.BooleanField(default=False, db_default=False, help_text="Two people have to approve it.")
+    digest = models.CharField(max_length=64, help_text="Digest of the release that is approved.")
+    needs_two = models.BooleanField(default=False, db_default=False, help_text="Two people must approve it.")
     asked_at = models.DateTimeField()
-    until = models.DateTimeField(help_text="When it ends without a decision.")
+    until = models.DateTimeField(help_text="When the request expires without a decision.")
     decision = models.CharField(max_length=8, choices=Decision.choices, default=Decision.WAITING)
     # For the approver: how it differs from the version before, and what is unusual about it, as the worker found it.
     comparison = models.JSONField(default=dict, blank=True)
@@ -142,7 +145,7 @@ class Approval(models.Model):
     decided_at = models.DateTimeField(null=True, blank=True)
     decided_by = models.ForeignKey(settings.AUTH_USER_MODEL, models.SET_NULL, null=True, blank=True, related_name="+")
     token_id = models.BigIntegerField(null=True, blank=True, help_text="The token of an approval bot.")
-    has_second_factor = models.BooleanField(default=False, help_text="It was asked for at the decision.")
+    has_second_factor = models.BooleanField(default=False, help_text="The decision was confirmed with a second factor.")
     reason = models.CharField(max_length=500, blank=True)
 
     class Meta:

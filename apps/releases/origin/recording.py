@@ -10,7 +10,7 @@ from typing import Any
 
 from apps.accounts.access import machines
 from apps.accounts.access.gate import Viewer
-from apps.accounts.identity.trusted import attempts
+from apps.accounts.identity.trusted import kept_claims
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import TokenExchange
 from apps.releases.models import Release
@@ -141,7 +141,7 @@ def _seen(release: Release, viewer: Viewer, way: Way) -> Origin:
         rule = exchange.publisher
         origin.publisher, origin.vendor, origin.issuer = rule, rule.kind, rule.issuer
         origin.claims = exchange.claims
-        origin.facts = attempts.origin_of(VENDORS[rule.kind], exchange.claims)
+        origin.facts = kept_claims.origin_of(VENDORS[rule.kind], exchange.claims)
     return origin
 
 

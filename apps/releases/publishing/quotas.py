@@ -11,6 +11,7 @@ from apps.accounts.models import Namespace
 from apps.accounts.namespaces import limits_of
 from apps.artifacts import repositories
 from apps.lib.errors import NotFound, TooLarge
+from apps.lib.text.counting import many
 from apps.releases.models import LIVE, WORKING, Release, State
 
 # A tombstone keeps its version number for ever and costs nothing.
@@ -94,7 +95,7 @@ def counts(namespace: Namespace) -> dict[str, int]:
 def versions_in(namespace: Namespace) -> str:
     """Describe the versions that prevent the deletion of a namespace; purged ones do not."""
     found = counts(namespace)
-    return _many(found["published"] + found["working"], "version") if found["published"] + found["working"] else ""
+    return many(found["published"] + found["working"], "version") if found["published"] + found["working"] else ""
 
 
 def check(
@@ -113,10 +114,10 @@ def check(
         return
     used = usage(row, without=newcomer)
     if used.max_versions and used.versions + more_versions > used.max_versions:
-        raise _full(row, f"its quota is {_many(used.max_versions, 'version')}, and it has {used.versions:,}")
+        raise _full(row, f"its quota is {many(used.max_versions, 'version')}, and it has {used.versions:,}")
     if used.max_bytes and used.bytes + more_bytes > used.max_bytes:
         this = f", and this one has {more_bytes:,}" if more_bytes > 1 else ""
-        raise _full(row, f"its quota is {_many(used.max_bytes, 'byte')}, {used.bytes:,} are used{this}")
+        raise _full(row, f"its quota is {many(used.max_bytes, 'byte')}, {used.bytes:,} are used{this}")
 
 
 def require_bytes(namespace: Namespace, more_bytes: int, *, counted: QuerySet[Any] | None = None) -> None:
@@ -134,7 +135,3 @@ def _full(namespace: Namespace, why: str) -> QuotaFull:
         hint="Ask staff for a larger quota, or to purge versions you don't need; the namespace's usage page shows the "
         "largest modules.",
     )
-
-
-def _many(count: int, noun: str) -> str:
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"

@@ -29,7 +29,8 @@ class Command(BaseCommand):
             parser.add_argument("folder", type=Path, nargs="?", help=where)
             parser.add_argument("--list", action="store_true", help="List the complete backups of LARDER_BACKUP_URL.")
         else:
-            parser.add_argument("folder", type=Path, help="A new or empty folder.")
+            where = "A new or empty folder. Without one the file that describes this registry is printed."
+            parser.add_argument("folder", type=Path, nargs="?", help=where)
         keys = "Also write the secret key and the key-encryption key to a new file. Keep it apart from the folder."
         parser.add_argument("--keys", type=Path, metavar="FILE", help=keys)
         parser.add_argument(

@@ -1,10 +1,14 @@
-"""`manage.py export FOLDER`: everything of a stopped Larder, to move it to other servers."""
+"""`manage.py export FOLDER`: everything of a stopped Larder, to move it to other servers.
+
+Without a folder it prints the file that describes this registry (docs/as-code.md), which `manage.py apply` reads.
+"""
 
 from typing import Any
 
 from django.core.management.base import CommandError
 
 from apps.jobs import heartbeats
+from apps.room import all_of
 from registry_site.management.commands.backup import Command as Backup
 from registry_site.operations import backup
 from registry_site.server.probes import HEARTBEAT_MAX_AGE
@@ -14,6 +18,15 @@ from registry_site.startup.bootstrap import CannotStartError
 class Command(Backup):
     help = "Copy everything of a stopped Larder to a new folder, for `manage.py import` on other servers."
     purpose = "export"
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["folder"] is not None:
+            super().handle(*args, **options)
+            return
+        texts = [describe() for describe in all_of("exports")]
+        if not texts:
+            raise CommandError("Name a new folder. The part that describes this registry as a file is left out.")
+        self.stdout.write("".join(texts), ending="")
 
     def write(self, options: dict[str, Any]) -> None:
         try:

@@ -29,11 +29,19 @@ class Command(Migrate):
                     self.ask_rooms()
                     if password := env.text("LARDER_ADMIN_PASSWORD"):
                         first_run.create_admin(password)
+                    self.prepare()
 
     @staticmethod
     def ask_rooms() -> None:
         try:
             schema.ask_rooms()
+        except bootstrap.CannotStartError as refusal:
+            raise CommandError(str(refusal)) from refusal
+
+    @staticmethod
+    def prepare() -> None:
+        try:
+            schema.prepare()
         except bootstrap.CannotStartError as refusal:
             raise CommandError(str(refusal)) from refusal
 

@@ -62,6 +62,7 @@ class Command(BaseCommand):
             if problem := shared_keys.compare_secret_key():
                 self.say(problem)
             password = first_run.create_admin(env.text("LARDER_ADMIN_PASSWORD"))
+            schema.prepare()
         readiness = Readiness(files)
         self.say("Collecting static files")
         bootstrap.static_files()

@@ -2,14 +2,14 @@
 47.
 """
 
+from typing import Any
+
 import pytest
 
 from apps.accounts import erasure, namespace_deletion, namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.identity import tokens
-from apps.accounts.identity.trusted import publishers
-from apps.accounts.models import ApiToken, Grant, Role, Scope, Team
+from apps.accounts.models import Role, Team
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -18,7 +18,6 @@ from apps.notify import webhooks
 from apps.notify.models import Webhook
 from tests.builders.connecting import (
     KINDS,
-    PUBLISHER,
     WEBHOOK,
     connect_all,
     hand_over,
@@ -137,22 +136,6 @@ def test_a_namespace_that_is_created_again_does_not_send_to_those_who_have_left(
     assert (again, hook.suspended_reason) == (acme, connections.CREATED_AGAIN)
 
 
-def test_the_tokens_of_runs_end_and_machines_lose_their_role(acme, dora, alice):
-    rows = connect_all(acme, dora)
-    machine = rows[PUBLISHER].user
-    token, _ = tokens.issue(user=machine, label="run", scope=Scope.PUBLISH, actor=Viewer(dora))
-
-    hand_over(acme, dora, alice)
-
-    assert ApiToken.objects.get(pk=token.pk).revoked_at is not None
-    machines = {kind: row.user for kind, row in rows.items() if kind != WEBHOOK}
-    assert not Grant.objects.filter(user__in=machines.values()).exists()
-    for kind in machines:
-        connections.confirm(namespace=acme, kind=kind, number=rows[kind].pk, actor=Viewer(alice))
-    roles = Grant.objects.filter(user__in=machines.values()).values_list("role", flat=True)
-    assert list(roles) == [Role.PUBLISHER] * len(machines)
-
-
 # --- Races with a transfer --------------------------------------------------------------------------------------------
 
 
@@ -162,11 +145,8 @@ def test_a_former_owner_whose_request_was_let_in_before_connects_and_confirms_no
     rows = connect_all(acme, dora)
     late = Viewer(dora)
     hand_over(acme, dora, alice)
-    acts = [
+    acts: list[Any] = [
         lambda: connect_all(acme, dora, "late"),
-        lambda: publishers.create(
-            namespace=acme, actor=late, kind="buildkite", organization="a", pipeline="b", tag="c"
-        ),
         lambda: webhooks.create(namespace=acme, actor=late, url="https://eve.example/", events=["release.published"]),
         lambda: webhooks.change(hook=rows[WEBHOOK], actor=late, url="https://eve.example/"),
         lambda: webhooks.rotate(hook=rows[WEBHOOK], actor=late),
@@ -217,7 +197,7 @@ def test_confirming_twice_changes_nothing_and_what_is_not_there_is_not_found(acm
 
     assert AuditEvent.objects.filter(kind=Kind.CONNECTION_CONFIRMED).count() == 1
     assert connections.one_of(acme, WEBHOOK, hook.pk).names == ["eve"]
-    for kind, namespace in ((PUBLISHER, acme), ("key", acme), (WEBHOOK, pantry)):
+    for kind, namespace in ((WEBHOOK, acme), ("key", acme), (WEBHOOK, pantry)):
         with pytest.raises(NotFound):
             connections.one_of(namespace, kind, hook.pk + 1 if namespace == acme else hook.pk)
 

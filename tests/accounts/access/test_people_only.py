@@ -17,7 +17,6 @@ from tests.rows import for_each_row
 # Verbs that give power over people, change who may publish, or cannot be undone (docs/maintain/rules.md).
 VERBS = {
     "accounts.access.connections.confirm": "confirm connections",
-    "accounts.identity.trusted.publishers.create": "add trusted publishers",
     "accounts.namespace_deletion.delete": "delete a namespace",
     "accounts.namespaces.grant": "change roles",
     "accounts.namespaces.require_approval": "change who approves releases",

@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+from django.utils import timezone
+
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
 from apps.notify import webhooks
@@ -89,6 +91,21 @@ def test_it_is_changed_switched_off_and_deleted(tofu, dora):
     assert send(tofu(dora), "DELETE", path).status_code == 204
     assert send(tofu(dora), "DELETE", path).status_code == 404
     assert kinds() == ["created", "changed", "changed", "changed", "deleted"]
+
+
+def test_a_dry_run_names_the_receiver_and_what_would_never_be_sent(tofu, dora):
+    number = send(tofu(dora), **MADE).json()["id"]
+    assert tofu(dora).delete(f"{URL}/{number}?dry_run=1").json()["hits"] == []
+    now, facts = timezone.now(), {"webhook_id": number, "event": "release.yanked", "subject": "", "body": "{}"}
+    for index, state in enumerate((State.DELIVERED, State.DELIVERED, State.WAITING, State.FAILED)):
+        ended = None if state == State.WAITING else now
+        Delivery.objects.create(message_id=f"m{index}", state=state, next_at=now, ended_at=ended, **facts)
+
+    [hit] = tofu(dora).delete(f"{URL}/{number}?dry_run=1").json()["hits"]
+
+    assert (hit["kind"], hit["name"], hit["effect"], hit["count"]) == ("client", "hooks.acme.example", "fails", 2)
+    assert hit["note"] == "1 waiting and never sent"
+    assert Webhook.objects.filter(pk=number).exists()
 
 
 def test_one_of_another_namespace_is_not_there(tofu, dora, olga, pantry):

@@ -6,9 +6,9 @@ import re
 
 import pytest
 
+from tests.builders.publishing import DIGEST, Checkout
 from tests.live import Live
 from tests.programs import HELM
-from tests.site.startup.test_image import DIGEST, Checkout
 
 pytestmark = [pytest.mark.live, pytest.mark.needs("git", "helm")]
 

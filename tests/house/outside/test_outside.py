@@ -29,7 +29,6 @@ ROOMS = (
     "apps.api",
     "apps.protocol",
     "apps.oci",
-    *(one.name for one in rooms() if one.root_urls),
     "apps.http",
     "registry_site.front",
 )

@@ -21,7 +21,8 @@ UNCONFIRMED = "dora-older"
 
 
 def kind_of(name):
-    return "token" if name.startswith(("api:", "assistants:", "oci:", "protocol:")) else "session"
+    machines = ("api:", "assistants:", "oci:", "packages:", "protocol:", "static-copy:")
+    return "token" if name.startswith(machines) else "session"
 
 
 def columns_of(name):

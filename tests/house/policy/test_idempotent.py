@@ -20,14 +20,12 @@ ELSEWHERE = {
     "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
-    "post_trusted_publishing_token": "tests/accounts/identity/trusted",
     "post_versions_restore": "tests/api/test_lifecycle_several.py",
     "put_provider_signature": "tests/providers/signatures",
     **rooms.rows("IDEMPOTENT_ELSEWHERE"),
 }
 # The scene leaves them nothing to do, so the second answer equals the first; their own tests repeat them.
 NOTHING_TO_DO = {
-    "post_cleanup_apply": "tests/releases/test_cleanup.py",
     **rooms.rows("IDEMPOTENT_NOTHING_TO_DO"),
 }
 

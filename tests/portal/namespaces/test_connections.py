@@ -5,7 +5,8 @@ from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role, Team
 from apps.accounts.people import teams
-from tests.builders.connecting import KINDS, PUBLISHER, WEBHOOK, connect_all, hand_over, own, suspended
+from tests import rooms
+from tests.builders.connecting import KINDS, NAMES, WEBHOOK, connect_all, hand_over, own, suspended
 from tests.cast import person
 
 URL = "/namespaces/acme"
@@ -16,10 +17,7 @@ def test_the_page_of_the_transfer_lists_them_and_says_how_many_wait(acme, dora, 
     browser = browser_of(dora)
 
     page = browser.get(f"{URL}/transfer").text
-    for name in (
-        "trusted publisher GitHub Actions acme/vpc as acme:github-",
-        "webhook to hooks",
-    ):
+    for name in NAMES:
         assert name in page
     form = {"kind": "user", "to": "alice", "giver": own(acme, dora).pk, "confirm": "acme"}
     answer = browser.post(f"{URL}/transfer", form, follow=True)
@@ -37,8 +35,8 @@ def test_the_new_owner_sees_each_as_suspended_and_confirms_it(acme, dora, alice,
     listed = browser.get(f"{URL}/connections").text
     assert listed.count("Suspended</span>") == len(KINDS)
     pages = {
-        PUBLISHER: f"{URL}/trusted-publishers",
         WEBHOOK: f"{URL}/webhooks/{rows[WEBHOOK].pk}",
+        **{kind: URL + path for kind, path in rooms.rows("CONNECTION_PAGES").items()},
     }
     for kind, page in pages.items():
         button = f"{URL}/connections/{kind}/{rows[kind].pk}/confirm"

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 
-from apps.accounts.models import Namespace
+from apps.accounts.models import Grant, Namespace, Role
 from apps.releases.models import Release, SearchDoc
 from tests.portal.providers.rows import row_of_key
 from tests.portal.rows import add_module
@@ -23,6 +23,19 @@ def test_each_sees_the_tabs_in_which_there_is_something_for_them(browser_of, cli
     assert labels(browser_of(alice)) == ["Modules and providers", "Publishing", "Settings"]
     every = ["Modules and providers", "Publishing", "People", "Activity", "Settings"]
     assert labels(browser_of(dora)) == every
+
+
+def test_an_owner_says_where_to_begin(browser_of, client, dora, pantry):
+    Grant.objects.create(namespace=pantry, user=dora, role=Role.OWNER)
+    words = "Take **jam/aws** first. <script>alert(1)</script>"
+    form = {"visibility": "public", "description": "", "introduction": words}
+
+    assert browser_of(dora).post("/namespaces/pantry/change", form).status_code == 303
+
+    page = client.get("/namespaces/pantry").text
+    assert "Start here" in page
+    assert "<strong>jam/aws</strong>" in page
+    assert "<script>alert" not in page
 
 
 def test_the_page_names_the_newest_releases_and_where_to_begin_among_many(browser_of, client, alice, acme):

@@ -95,6 +95,7 @@ def test_it_is_switched_off_and_on_changed_and_deleted(page, hooked):
     page.post(f"{here}/switch", {"on": "1"})
     page.post(f"{here}/change", {"url": there.url, "events": ["release.yanked"]})
     assert "release.yanked" in page.get(here).text
+    assert "No one is hit: it delivered nothing" in page.get(f"{here}/delete").text
     assert page.post(f"{here}/delete").status_code == 303
     assert not Webhook.objects.exists()
 

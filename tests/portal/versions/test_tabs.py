@@ -42,7 +42,7 @@ def test_versions_and_usage_stand_in_the_frame_of_a_version(at, browser_of, dora
     browser = browser_of(dora)
     tabs = tabs_of(browser, at)
 
-    for part in ("versions", "usage", "downloads", "graph", "outdated"):
+    for part in ("versions", "usage", "downloads", "outdated"):
         page = pages.markup_of(browser.get(f"{at}/{part}"))
         assert LINK.findall(page) == tabs, part
         assert "Manage this version" in page, part
@@ -75,7 +75,7 @@ def test_a_room_adds_a_tab_to_both_kinds(at, count, shown, browser_of, bob, acme
     add_module(acme, "vpc/aws", "1.0.0")
     looked = []
     monkeypatch.setattr("apps.modules.lifecycle.look", lambda _, opened, __: looked.append(opened), raising=False)
-    monkeypatch.setattr("apps.modules.lifecycle.looks", lambda _: count, raising=False)
+    monkeypatch.setattr("apps.modules.lifecycle.looks", lambda _, __: count, raising=False)
     tab = VersionTab("looks", "Looks", "portal/provider/not_runnable.html", "lifecycle.look", count="lifecycle.looks")
     monkeypatch.setattr(apps.get_app_config("modules"), "version_tabs", (tab,))
     site = import_module("registry_site.urls")  # first: it has the converters

@@ -113,9 +113,9 @@ def test_owners_read_which_teams_fetched_or_reported_it_and_no_name_of_a_hidden_
 def test_module_pages_lead_to_it_and_it_leads_to_its_parts(vpc, browser_of, dora, bob):
     module = pages.shown(browser_of(bob).get("/modules/acme/vpc/aws"))
     assert f'href="{URL}">Usage</a>' in module
-    for part in ("usage", "downloads", "graph", "outdated"):
+    for part in ("usage", "downloads", "outdated"):
         text = pages.shown(browser_of(dora).get(f"/modules/acme/vpc/aws/{part}"))
-        for other in ("usage", "downloads", "graph", "outdated"):
+        for other in ("usage", "downloads", "outdated"):
             assert f'class="segmented__option" href="/modules/acme/vpc/aws/{other}"' in text, (part, other)
     assert "/outdated" not in pages.shown(browser_of(bob).get(URL)), "a reader may not open it"
 

@@ -10,29 +10,19 @@ from apps.accounts.models import Namespace, Visibility
 from apps.releases.origin.models import Origin
 from tests.builders.ci_claims import GITHUB_ISSUER
 from tests.releases.origin.conftest import (
-    add,
     as_described,
     ci,
-    ci_keys,
     draft_client,
-    exchange,
     held,
-    id_token,
-    issuer,
     registered,
     send,
 )
 
 __all__ = [
-    "add",
     "as_described",
     "ci",
-    "ci_keys",
     "draft_client",
-    "exchange",
     "held",
-    "id_token",
-    "issuer",
     "registered",
     "send",
 ]

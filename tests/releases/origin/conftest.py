@@ -6,27 +6,26 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from apps.accounts.models import Namespace
 from apps.releases.models import Release
 from apps.releases.origin.models import Origin
-from tests.accounts.identity.trusted.conftest import add, ci_keys, exchange, id_token, issuer
 from tests.api.conftest import as_described
+from tests.builders import ci_runs
 from tests.builders.archives import module_zip
 from tests.providers.conftest import draft_client, held, registered
 
-__all__ = ["add", "as_described", "ci_keys", "draft_client", "exchange", "held", "id_token", "issuer", "registered"]
+__all__ = ["as_described", "draft_client", "held", "registered"]
 
 
 @pytest.fixture
-def ci(add: Any, id_token: Any, exchange: Any) -> Callable[..., Client]:
+def ci(acme: Namespace, dora: Any) -> Callable[..., Client]:
     """A client with the token of a run: `ci("gitlab", pipeline_id="575")`. Its rule is made with the first."""
     rules = {}
 
     def run(kind: str = "github", **claims: Any) -> Client:
         if kind not in rules:
-            rules[kind] = add(kind)
-        answer = exchange(id_token(kind, claims))
-        assert answer.status_code == 200, answer.content
-        return Client(headers={"Authorization": f"Bearer {answer.json()['token']}"})
+            rules[kind] = ci_runs.add_rule(acme, dora, kind)
+        return Client(headers={"Authorization": f"Bearer {ci_runs.token_of_run(rules[kind], **claims)}"})
 
     return run
 

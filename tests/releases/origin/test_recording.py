@@ -6,13 +6,11 @@ from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.identity.trusted.attempts import MAX_CLAIMS
 from apps.accounts.identity.trusted.vendors import VENDORS
 from apps.accounts.models import Grant, Membership, Role, Scope, Team, TokenExchange
 from apps.accounts.people import service_accounts
 from apps.releases.models import Release
 from apps.releases.origin.models import Origin, Way, verified
-from tests.accounts.identity.trusted.conftest import claims_of
 from tests.api.tus_client import TusClient
 from tests.builders.archives import module_zip
 from tests.builders.ci_claims import SHAPES
@@ -58,17 +56,6 @@ def test_a_run_leaves_its_verified_claims_and_what_they_say(kind, ci, send):
     claims = {name: str(value).replace("{host}", host) for name, value in SHAPES[kind].claims.items()}
     named = VENDORS[kind].origin.items()
     assert origin.facts == {name: claims[claim] for name, claim in named if claim in claims}
-
-
-def test_a_token_with_many_claims_keeps_those_that_say_where_a_release_comes_from(add, issuer, exchange, send):
-    add()
-    claims = {name: SHAPES["github"].claims[name] for name in ("sha", "workflow_sha", "workflow_ref")}
-    many = {f"a_property_{number}": "x" for number in range(60)}
-    token = exchange(issuer.signed({**many, **claims_of(issuer, SHAPES["github"])})).json()["token"]
-
-    kept = origin_of(send(Client(headers={"Authorization": f"Bearer {token}"}))).claims
-    assert {name: kept[name] for name in claims} == claims
-    assert len(kept) == MAX_CLAIMS
 
 
 def test_a_person_with_a_token_leaves_its_label_and_a_browser_none(alice, browser_of, work, send):

@@ -32,9 +32,9 @@ def test_it_names_what_still_works_and_who_made_it_until_an_owner_confirms(acme,
 
     state, text = found()
     assert state == "warn"
-    assert text.startswith(f"{ALL} of people without the role owner: trusted publisher GitHub Actions acme/vpc as")
+    assert text.startswith(f"{ALL} of people without the role owner: ")
     for name in NAMES:
-        assert f"{name} of acme (eve)" in text
+        assert name in text
     for kind, row in rows.items():
         connections.confirm(namespace=acme, kind=kind, number=row.pk, actor=Viewer(dora))
     assert found()[0] == "ok"

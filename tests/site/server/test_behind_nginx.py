@@ -150,6 +150,17 @@ def test_plain_http_leads_to_the_public_address(site: Site) -> None:
     assert (answer.status_code, answer.headers["Location"]) == (301, f"https://{HOST}/modules?q=vpc")
 
 
+def test_a_request_has_one_id_in_both_logs_and_the_answer(site: Site) -> None:
+    with site.client() as client:
+        asked = client.get("/healthz", headers={"X-Request-Id": "pipeline-17"})
+        own = client.get("/healthz", headers={"X-Request-Id": 'a"b'})
+        answered_by_nginx = client.get("/metrics")
+
+    assert asked.headers.get_list("x-request-id") == ["pipeline-17"]
+    assert re.fullmatch(r"[0-9a-f]{32}", own.headers["x-request-id"])
+    assert re.fullmatch(r"[0-9a-f]{32}", answered_by_nginx.headers["x-request-id"])
+
+
 def test_people_sign_in(site: Site) -> None:
     with site.client() as client:
         page = client.get("/account/login/").text

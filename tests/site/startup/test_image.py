@@ -1,98 +1,22 @@
-"""bin/image: what it asks of Docker, cosign and Helm.
+"""bin/image: what it asks of Docker, cosign and Helm."""
 
-They are scripts here that write down what they were asked; Helm packs and renders, and does not push.
-"""
-
-import os
 import re
 import shutil
 import subprocess
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
 from tests import documents
+from tests.builders.publishing import CHART_DIGEST, DIGEST, REGISTRY, Checkout, git
 from tests.live import CHECKOUT
 from tests.programs import HELM
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.needs("git", "helm")
-DIGEST = f"sha256:{'a1' * 32}"
-CHART_DIGEST = f"sha256:{'c2' * 32}"
-REGISTRY = "registry.acme.example:5000/team"
-RECORD = """#!/bin/sh
-echo "$(basename "$0") $*" >> "$ASKED"
-"""
-PROGRAMS = {
-    # buildx says in a file what it pushed, and writes the bill of materials into a folder.
-    "docker": RECORD
-    + f"""
-while [ $# -gt 0 ]; do case $1 in
-    --metadata-file) echo '{{"containerimage.digest": "{DIGEST}", "image.name": "larder"}}' > "$2" ;;
-    type=local,dest=*) echo '{{}}' > "${{1#type=local,dest=}}/sbom.json" ;;
-    --format) printf '%s\\n' elsewhere.example/larder@{DIGEST} {REGISTRY}/larder@{DIGEST} ;;
-esac; shift; done
-""",
-    "cosign": RECORD,
-    "helm": RECORD
-    + f"""
-[ "$1" = push ] || exec {HELM} "$@"
-cp "$2" "$(dirname "$ASKED")"
-echo "Pushed: ${{3#oci://}}/larder:1" >&2
-echo "Digest: {CHART_DIGEST}" >&2
-""",
-}
-FILES = (
-    "Makefile",
-    "bin/image",
-    "registry_site/version.py",
-    "registry_site/version.txt",
-    ".gitattributes",
-    "deploy/helm/larder",
-)
-
-
-def git(folder: Path, *words: str) -> str:
-    who = ["-c", "user.name=Alice", "-c", "user.email=alice@acme.example", "-c", "tag.gpgSign=false"]
-    words = ("git", "-C", str(folder), *who, *words)
-    return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
-
-
-class Checkout:
-    """A tagged commit with what bin/image reads, as it is here."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.asked_file = folder / "checkout", folder / "asked"
-        for name in FILES:
-            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
-            copy = shutil.copytree if (CHECKOUT / name).is_dir() else shutil.copy2
-            copy(CHECKOUT / name, self.folder / name)
-        git(self.folder, "init", "--quiet", "--initial-branch", "main")
-        git(self.folder, "add", "--all")
-        git(self.folder, "commit", "--quiet", "--message", "first")
-        git(self.folder, "tag", "v1.2.0")
-        self.programs = folder / "programs"
-        self.programs.mkdir()
-        for name, script in PROGRAMS.items():
-            (self.programs / name).write_text(script)
-            (self.programs / name).chmod(0o755)
-
-    def run(self, *command: str, **variables: str) -> "subprocess.CompletedProcess[str]":
-        environment = {
-            "PATH": f"{self.programs}:{os.environ['PATH']}",
-            "ASKED": str(self.asked_file),
-            "HOME": "/nowhere",
-        }
-        variables = {"REGISTRY": REGISTRY} | variables
-        words = command or ("bin/image", "publish")
-        return subprocess.run(
-            words, cwd=self.folder, env=environment | variables, capture_output=True, text=True, check=False
-        )
-
-    @property
-    def asked(self) -> list[str]:
-        return self.asked_file.read_text().splitlines() if self.asked_file.exists() else []
 
 
 @pytest.fixture
@@ -132,7 +56,10 @@ def test_publish_builds_for_both_platforms_and_signs_all_of_it(checkout: Checkou
     done = checkout.run(REQUIREMENTS="requirements-extras.txt")
 
     assert done.returncode == 0, done.stderr
-    build, materials, *rest = checkout.asked
+    packed, linted, build, materials, *rest = checkout.asked
+    # What can fail here fails before anything is pushed.
+    assert packed.startswith("helm package ")
+    assert linted.startswith("helm lint --strict ")
     assert "--platform linux/amd64,linux/arm64" in build
     assert "--provenance mode=max --sbom true --push" in build
     assert "--target sbom" in materials
@@ -142,6 +69,7 @@ def test_publish_builds_for_both_platforms_and_signs_all_of_it(checkout: Checkou
     assert signed[0] == f"cosign sign --recursive {image} --yes"
     assert re.fullmatch(rf"cosign attest --type cyclonedx --predicate \S+/sbom.json {image} --yes", signed[1])
     assert signed[2] == f"cosign sign {REGISTRY}/charts/larder@{CHART_DIGEST} --yes"
+    assert re.fullmatch(r"cosign sign-blob --bundle \S+/SHA256SUMS.sigstore.json \S+/SHA256SUMS --yes", signed[3])
     assert done.stdout.splitlines()[-1].startswith(f"Published {image} ")
 
 
@@ -151,6 +79,9 @@ def test_publish_packs_a_chart_that_installs_the_image(checkout: Checkout) -> No
 
     [chart] = checkout.folder.parent.glob("*.tgz")
     assert chart.name == "larder-1.2.0.tgz"
+    # Files to which the checkout has a link are files in the chart.
+    packed = subprocess.run(["tar", "-tzf", chart], capture_output=True, text=True, check=True).stdout
+    assert "larder/files/prometheus/alerts.yml" in packed.splitlines()
     set_ = "publicUrl=https://registry.acme.example"
     rendered = subprocess.run(
         [HELM, "template", chart, "--set", set_], capture_output=True, text=True, check=True
@@ -168,7 +99,7 @@ def test_a_key_signs_where_there_is_no_identity(checkout: Checkout) -> None:
     assert checkout.run(COSIGN_KEY="hashivault://larder").returncode == 0
 
     signed = [line for line in checkout.asked if line.startswith("cosign")]
-    assert len(signed) == 3
+    assert len(signed) == 4
     assert all(line.endswith("--yes --key hashivault://larder") for line in signed)
 
 
@@ -191,6 +122,70 @@ def test_a_dirty_tree_can_be_built_and_says_so(checkout: Checkout) -> None:
 
     assert checkout.run("bin/image", "build").returncode == 0
     assert f"--tag {REGISTRY}/larder:1.2.0-dirty " in checkout.asked[0]
+
+
+def test_dist_has_what_a_release_page_offers(checkout: Checkout) -> None:
+    assert checkout.run(SOURCE="https://git.acme.example/larder").returncode == 0
+
+    dist = checkout.folder / "dist"
+    files = {"larder-1.2.0-source.tar.gz", "larder-1.2.0.tgz", "larder-1.2.0.cdx.json"}
+    assert {path.name for path in dist.iterdir()} == {*files, "SHA256SUMS", "SHA256SUMS.sigstore.json", "notes.md"}
+    listed = subprocess.run(
+        ["sha256sum", "--check", "SHA256SUMS"], cwd=dist, capture_output=True, text=True, check=True
+    )
+    assert {line.partition(":")[0] for line in listed.stdout.splitlines()} == files
+    notes = (dist / "notes.md").read_text()
+    assert "Older" not in notes
+    assert "[the page](https://git.acme.example/larder/blob/v1.2.0/docs/deployment.md)" in notes
+    assert "[the protocol](https://opentofu.org/docs)" in notes
+    assert f"oci://{REGISTRY}/charts/larder --version 1.2.0" in notes
+    assert f"cosign verify {REGISTRY}/larder@{DIGEST} " in notes
+    assert git(checkout.folder, "status", "--porcelain") == ""
+
+
+def without_cosign(checkout: Checkout) -> None:
+    """With a PATH on which there is none."""
+    (checkout.programs / "cosign").unlink()
+
+
+def with_a_broken_chart(checkout: Checkout) -> None:
+    with (checkout.folder / "deploy/helm/larder/templates/web.yaml").open("a") as file:
+        file.write("{{ fail }}\n")
+
+
+def without_a_section(checkout: Checkout) -> None:
+    (checkout.folder / "CHANGELOG.md").write_text("# Changelog\n")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "words"),
+    [
+        (without_cosign, "cosign is missing"),
+        (with_a_broken_chart, "web.yaml"),
+        (without_a_section, "CHANGELOG.md has no section about 1.2.0"),
+    ],
+    ids=lambda one: getattr(one, "__name__", ""),
+)
+def test_what_is_not_ready_is_found_before_anything_is_pushed(
+    checkout: Checkout, prepare: Callable[[Checkout], None], words: str
+) -> None:
+    prepare(checkout)
+    git(checkout.folder, "commit", "--all", "--allow-empty", "--quiet", "--message", "second")
+    git(checkout.folder, "tag", "--delete", "v1.2.0")
+    git(checkout.folder, "tag", "v1.2.0")
+
+    # Whatever the machine has beside these.
+    tools = checkout.folder.parent / "tools"
+    tools.mkdir()
+    (tools / "python3").symlink_to(Path(sys.executable).resolve())
+    for name in ("sh", "git", "sed", "cp", "rm", "mktemp", "dirname", "basename", "grep", "sha256sum"):
+        (tools / name).symlink_to(str(shutil.which(name)))
+    done = checkout.run(PATH=f"{checkout.programs}:{tools}")
+
+    assert done.returncode != 0
+    assert words in done.stdout + done.stderr
+    assert not [line for line in checkout.asked if "push" in line or line.startswith("cosign")]
+    assert not (checkout.folder / "dist").exists()
 
 
 @for_each_row("failing", ["docker", "cosign", "helm"])

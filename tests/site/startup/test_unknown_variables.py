@@ -85,9 +85,9 @@ def test_it_is_printed_at_the_start_of_a_process_and_by_doctor(environment, monk
     said = StringIO()
     Command(stderr=said).handle(parent=parent)
 
-    assert "LARDER_WEB_THREDS is not a variable of Larder: it changes nothing." in said.getvalue()
+    assert "LARDER_WEB_THREDS is not a Larder variable and has no effect." in said.getvalue()
     assert "Did you mean LARDER_WEB_THREADS?" in said.getvalue()
-    assert ("warn", "LARDER_WEB_THREDS is not a variable of Larder: it changes nothing.") in {
+    assert ("warn", "LARDER_WEB_THREDS is not a Larder variable and has no effect.") in {
         (finding.state, finding.found) for finding in doctor.configuration()
     }
 

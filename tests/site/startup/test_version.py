@@ -11,11 +11,12 @@ from django import conf
 from registry_site import version
 from registry_site.monitoring import page
 from registry_site.server import probes
+from tests.builders.publishing import git
 from tests.live import CHECKOUT
-from tests.site.startup.test_image import git
 
 pytestmark = pytest.mark.needs("git")
 NAMES = ("registry_site/version.py", version.FILE, ".gitattributes")
+NUMBER = "0.9.0"  # of pyproject.toml
 
 
 def commit(folder: Path, name: str) -> str:
@@ -33,6 +34,7 @@ def checkout(tmp_path: Path) -> Path:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(CHECKOUT / name, folder / name)
     (folder / "apps").mkdir()
+    (folder / "pyproject.toml").write_text(f'[project]\nname = "larder"\nversion = "{NUMBER}"\n')
     git(folder, "init", "--quiet", "--initial-branch", "main")
     commit(folder, "first.py")
     return folder
@@ -52,7 +54,7 @@ def archive(checkout: Path, folder: Path) -> Path:
 
 
 def test_a_tag_is_the_version_and_each_commit_after_it_has_its_own(checkout: Path) -> None:
-    assert printed(checkout) == f"0.0.0-g{git(checkout, 'rev-parse', '--short', 'HEAD')}", "before the first tag"
+    assert printed(checkout) == f"{NUMBER}-g{git(checkout, 'rev-parse', '--short', 'HEAD')}", "before the first tag"
     git(checkout, "tag", "v1.2.0")
     assert printed(checkout) == "1.2.0"
 
@@ -69,7 +71,7 @@ def test_a_tag_is_the_version_and_each_commit_after_it_has_its_own(checkout: Pat
 
 def test_an_archive_of_a_commit_knows_its_version_without_git(checkout: Path, tmp_path: Path) -> None:
     commit_hash = git(checkout, "rev-parse", "--short", "HEAD")
-    assert printed(archive(checkout, tmp_path / "untagged")) == f"0.0.0-g{commit_hash}"
+    assert printed(archive(checkout, tmp_path / "untagged")) == f"{NUMBER}-g{commit_hash}"
 
     git(checkout, "tag", "v1.2.0")
     assert printed(archive(checkout, tmp_path / "tagged")) == "1.2.0"
@@ -93,7 +95,7 @@ def test_a_copy_that_knows_nothing_is_named_by_its_files(checkout: Path) -> None
     shutil.copy2(CHECKOUT / version.FILE, checkout / version.FILE)
     (checkout / "apps" / "first.py").write_text("changed")
     assert printed(checkout) != before
-    assert before.startswith("0.0.0-files-")
+    assert before.startswith(f"{NUMBER}-files-")
 
 
 def test_a_repository_around_a_copy_is_not_asked(checkout: Path) -> None:
@@ -101,14 +103,14 @@ def test_a_repository_around_a_copy_is_not_asked(checkout: Path) -> None:
     copy = checkout / "opt" / "larder"
     shutil.copytree(checkout / "registry_site", copy / "registry_site")
 
-    assert printed(copy).startswith("0.0.0-files-")
+    assert printed(copy).startswith("0.0.0-files-")  # and without a file that names its number
 
 
 def test_a_checkout_without_the_program_git_has_a_version(checkout: Path) -> None:
     command = [sys.executable, str(checkout / "registry_site" / "version.py")]
     done = subprocess.run(command, env={"PATH": "/nowhere"}, capture_output=True, text=True, check=True)
 
-    assert done.stdout.startswith("0.0.0-files-")
+    assert done.stdout.startswith(f"{NUMBER}-files-")
 
 
 @pytest.mark.needs("repository")

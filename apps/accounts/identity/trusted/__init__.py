@@ -1,6 +1,5 @@
-"""Trusted publishers (D27): CI publishes with the id token of a run in place of a stored secret.
+"""The claims of CI runs (D27): what each vendor's mean, and where the releases that a run published come from.
 
-`vendors.py` has one declaration for each vendor, as data; `declarations.py` says what a declaration may contain.
-`publishers.py` has the rules that owners make, `matching.py` says whether claims keep one. `exchange.py` makes an API
-token of an id token that `reading.py` and `verifying.py` have checked, with keys from `keys.py`.
+`vendors.py` has one declaration for each vendor, as data; `declarations.py` says what a declaration may contain. The
+room of trusted publishers compares claims with the rules of owners, and exchanges id tokens.
 """

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote, unquote, urlsplit
 
-from apps.accounts.identity.trusted.attempts import LONGEST_VALUE
 from apps.accounts.identity.trusted.declarations import PLACE, Vendor
+from apps.accounts.identity.trusted.kept_claims import LONGEST_VALUE
 
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?(?::\d{1,5})?")
 

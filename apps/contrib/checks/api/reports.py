@@ -1,6 +1,7 @@
 """…/<version>/checks of a module or provider: reports about it, sent with one `curl`."""
 
 from http import HTTPStatus
+from typing import Any
 
 from django.urls import URLPattern, path
 from rest_framework.request import Request
@@ -9,30 +10,29 @@ from rest_framework.response import Response
 from apps.api.frame.base import MODULE, PROVIDER, ApiView, DetailView, operation, shown
 from apps.api.frame.bodies import refuse_form
 from apps.api.frame.shapes import With
-from apps.contrib.checks import digests, lookup, policy, sending, wording
+from apps.contrib.checks import policy, sending, wording
 from apps.contrib.checks.api.shapes import CheckDetails, CheckReport, Checks
-from apps.contrib.checks.models import Report as Row
+from apps.contrib.checks.models import Report
 from apps.contrib.checks.reading import confined
-from apps.contrib.checks.sending import Sent, Target
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.lib.net.bodies import chunks, streamed
+from apps.releases.models import Release
 
 
 class _OfVersion(ApiView):
     address_type: type[ModuleAddress | ProviderAddress] = ModuleAddress
 
-    def readable(self, version: str, **names: str) -> Target:
-        return lookup.target_for(self.viewer, self.address_type(**names), version)
+    def readable(self, version: str, **names: str) -> Release:
+        return sending.readable(self.viewer, self.address_type(**names), version)
 
 
 class CheckList(_OfVersion, DetailView):
     get = shown("List the checks of a version", Checks, public=True)
 
-    def row(self, version: str, **names: str) -> With:
-        target = self.readable(version, **names)
-        rows = list(sending.newest_of(target))
-        missing = policy.missing(target.release) if target.release is not None else []
-        return With(target, line=wording.line_of(rows), missing=missing, checks=_described(target, rows))
+    def row(self, version: str, **names: str) -> dict[str, Any]:
+        release = self.readable(version, **names)
+        reports = policy.judge(release, Report.objects.about(release).listed())
+        return {"line": wording.line_of(reports), "missing": policy.missing(release, reports), "checks": reports}
 
 
 @streamed("PUT")
@@ -40,8 +40,10 @@ class Check(_OfVersion):
     @operation("Show a check of a version", answers={200: CheckDetails}, public=True)
     def get(self, request: Request, check: str, version: str, **names: str) -> Response:  # noqa: ARG002
         """The newest report of this name with its findings and tests, and those before it."""
-        target = self.readable(version, **names)
-        return self.answer(_detailed(target, lookup.report_of(target, check)))
+        release = self.readable(version, **names)
+        history = sending.history_of(release, check)
+        [newest] = policy.judge(release, history[:1])
+        return self.answer(With(newest, **newest.details, history=history))
 
     @operation(
         "Send a report about a version",
@@ -59,14 +61,14 @@ class Check(_OfVersion):
         as raw body, up to 5 MB. 202 before the version is published: the report waits for it, for at most 14 days.
         """
         self.count("publish")
-        target = sending.authorise(self.viewer, self.address_type(**names), version)  # before the body is read
+        release = sending.authorise(self.viewer, self.address_type(**names), version)  # before the body is read
         sending.check_name(check)
         refuse_form(request, expected="the report itself", hint="With curl use `--upload-file`, not --form.")
-        digest = sending.check_digest(target, self.text("digest"))
-        report, sha256 = confined.read(self.viewer, chunks(request.META))
-        row = sending.send(viewer=self.viewer, target=target, name=check, sent=Sent(report, sha256, digest))
-        status = HTTPStatus.CREATED if target.is_published else HTTPStatus.ACCEPTED
-        return self.answer(_described(target, [row])[0], status)
+        digest = sending.check_digest(release, self.text("digest"))
+        read = confined.read(self.viewer, chunks(request.META))
+        row = sending.send(viewer=self.viewer, release=release, name=check, read=read, digest=digest)
+        status = HTTPStatus.CREATED if row.release_id else HTTPStatus.ACCEPTED
+        return self.answer(policy.judge(row.release or release, [row])[0], status)
 
     @operation(
         "Remove a check of a version",
@@ -76,21 +78,9 @@ class Check(_OfVersion):
     )
     def delete(self, request: Request, check: str, version: str, **names: str) -> Response:
         """For owners: all reports of this name."""
-        target = self.readable(version, **names)
-        reason = request.query_params.get("reason", "")
-        sending.remove(viewer=self.viewer, target=target, name=check, reason=reason)
+        release, reason = self.readable(version, **names), request.query_params.get("reason", "")
+        sending.remove(viewer=self.viewer, release=release, name=check, reason=reason)
         return self.answer(status=HTTPStatus.NO_CONTENT)
-
-
-def _described(target: Target, rows: list[Row]) -> list[With]:
-    known = digests.of_release(target.release) if target.release is not None else []
-    origin = lookup.origin_of(target)
-    return [With(row, matches=row.digest in known, verified_origin=policy.is_from_origin(row, origin)) for row in rows]
-
-
-def _detailed(target: Target, row: Row) -> With:
-    [found] = _described(target, [row])
-    return With(found, **row.details, history=list(lookup.history_of(row)))
 
 
 def _routes(kind: str, place: str, address_type: type[ModuleAddress | ProviderAddress]) -> list[URLPattern]:

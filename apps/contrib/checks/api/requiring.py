@@ -16,15 +16,16 @@ from apps.api.frame.base import DetailView, operation, shown
 from apps.api.frame.shapes import Shape, With, of_release
 from apps.api.versions.releases import ReleaseView
 from apps.contrib.checks import holding, policy
-from apps.contrib.checks.models import Mode, Severity
+from apps.contrib.checks.models import Mode, Policy
 from apps.contrib.checks.policy import MAX_REQUIREMENTS, PATTERN, Requirement
+from apps.contrib.checks.reading.shape import SEVERITIES
 
 
 class RequirementInput(serializers.Serializer[Any]):
     name = serializers.RegexField(PATTERN, max_length=64, help_text="The name of a check; * is any text.")
     passed = serializers.BooleanField(default=True, help_text="Its newest report has the state passed.")
     no_finding_at = serializers.ChoiceField(
-        choices=["", *Severity.values], default="", help_text="No finding of this severity or a higher one."
+        choices=["", *SEVERITIES], default="", help_text="No finding of this severity or a higher one."
     )
     max_age_days = serializers.IntegerField(
         min_value=1, max_value=3650, required=False, allow_null=True, default=None, help_text="null: of any age."
@@ -38,7 +39,7 @@ class ChecksPolicyInput(serializers.Serializer[Any]):
     mode = serializers.ChoiceField(choices=Mode.choices, help_text="warn publishes and marks; hold waits for them.")
     requirements = serializers.ListField(child=RequirementInput(), max_length=MAX_REQUIREMENTS)
     mail_at = serializers.ChoiceField(
-        choices=["", *Severity.values],
+        choices=["", *SEVERITIES],
         default="",
         help_text="Owners are mailed about new findings in published versions from this severity on; empty: never.",
     )
@@ -99,10 +100,9 @@ class Waiver(ReleaseView):
         return self.answer(of_release(release), HTTPStatus.ACCEPTED)
 
 
-def _policy(row: Any) -> With:
+def _policy(row: Policy | None) -> With:
     required = [With(one, sentence=one.sentence) for one in policy.requirements_of(row)]
-    mode, mail_at = (row.mode, row.mail_at) if row is not None else (Mode.WARN, "")
-    return With(row, mode=mode, mail_at=mail_at, requirements=required)
+    return With(row or Policy(), requirements=required)
 
 
 urlpatterns = [

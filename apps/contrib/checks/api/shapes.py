@@ -3,15 +3,13 @@
 from rest_framework.serializers import BooleanField, CharField, ChoiceField, DictField, IntegerField, ListField
 
 from apps.api.frame.shapes import DigestField, MomentField, PersonField, Shape
-from apps.contrib.checks import wording
-from apps.contrib.checks.models import Format, Outcome, Severity
-from apps.contrib.checks.models import Report as Row
-from apps.contrib.checks.reading.shape import RUN_STATES
+from apps.contrib.checks.models import Report
+from apps.contrib.checks.reading.shape import FORMATS, RUN_STATES, SEVERITIES, STATES
 
 
 class CheckFinding(Shape):
     rule = CharField()
-    severity = ChoiceField(choices=Severity.values)
+    severity = ChoiceField(choices=SEVERITIES)
     message = CharField()
     file = CharField(help_text="As the tool names it, or empty.")
     line = IntegerField(help_text="0 if the tool names none.")
@@ -30,7 +28,7 @@ class CheckRun(Shape):
 
 class CheckEntry(Shape):
     # Of one report, the newest or an earlier one.
-    state = ChoiceField(choices=Outcome.values)
+    state = ChoiceField(choices=STATES)
     counts = DictField(child=IntegerField(), help_text="Findings by severity, and tests by state; those above zero.")
     line = CharField(help_text="The counts in words.")
     tool = CharField()
@@ -39,16 +37,13 @@ class CheckEntry(Shape):
     received_at = MomentField()
     sent_by = PersonField(source="sent_by.username")
 
-    def line_of(self, row: Row) -> str:
-        return wording.counted(row)
-
-    def digest_of(self, row: Row) -> str | None:
+    def digest_of(self, row: Report) -> str | None:
         return row.digest or None
 
 
 class CheckReport(CheckEntry):
     name = CharField(source="check_name")
-    format = ChoiceField(choices=Format.values)
+    format = ChoiceField(choices=list(FORMATS))
     summary = CharField()
     url = CharField()
     matches = BooleanField(help_text="It is about the bytes of the release; false for others, and before it has any.")

@@ -2,6 +2,7 @@
 
 import codecs
 import json
+from dataclasses import asdict
 from typing import Any
 
 from apps.contrib.checks.reading import junit, run_lines, sarif, shape
@@ -9,19 +10,17 @@ from apps.contrib.checks.reading.shape import BadReport, Report
 from apps.lib.sandbox.positioned import open_positioned
 
 _PLAIN = {"state", "summary", "url"}
-# What begins a text of another encoding. PowerShell writes UTF-16.
-_MARKS = ((codecs.BOM_UTF8, "utf-8-sig"), (codecs.BOM_UTF16_LE, "utf-16"), (codecs.BOM_UTF16_BE, "utf-16"))
+# PowerShell writes UTF-16, and a mark before UTF-8.
+_BEFORE_XML = codecs.BOM_UTF8 + codecs.BOM_UTF16 + b" \t\r\n"
 _EXPECTED = "SARIF 2.1.0, JUnit XML, the output of `tofu test -json`, or JSON with `state`, `summary` and `url`"
 
 
 def prepare() -> None:
     """Import what is imported late: codecs, and the parser of XML."""
-    for mark, encoding in _MARKS:
-        mark.decode(encoding)
-    junit.read(b'<?xml version="1.0" encoding="utf-8"?><testsuite><testcase name="a"/></testsuite>')
-    junit.read('<?xml version="1.0"?><testsuite><testcase name="a"/></testsuite>'.encode("utf-16"))
-    for encoding in ("iso-8859-1", "windows-1252", "us-ascii"):
-        junit.read(f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase/></testsuite>'.encode())
+    for encoding in junit.ENCODINGS:
+        junit.read(f'<?xml version="1.0" encoding="{encoding}"?><testsuite><testcase/></testsuite>'.encode(encoding))
+    for encoding in ("utf-8-sig", "utf-16", "utf-32"):
+        read('{"state": "passed"}'.encode(encoding))
 
 
 def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
@@ -30,7 +29,7 @@ def main(request: dict[str, Any], stdin: int) -> dict[str, Any]:
     with open_positioned(stdin) as file:
         content = file.read(shape.MAX_BYTES + 1)
     try:
-        return read(content).as_fields()
+        return asdict(read(content))
     except BadReport as refusal:
         return {"refused": str(refusal)}
 
@@ -39,9 +38,9 @@ def read(content: bytes) -> Report:
     """Tell the format by the content: what clients call it is mostly wrong. Raises BadReport."""
     if not content.strip():
         raise BadReport(f"an empty report, expected {_EXPECTED}")
-    if _begins_like_xml(content):
+    if content[:200].replace(b"\0", b"").lstrip(_BEFORE_XML).startswith(b"<"):
         return junit.read(content)
-    documents = _documents(_decoded(content))
+    documents = _documents(content)
     if run_lines.is_one(documents):
         return run_lines.read(documents)
     if len(documents) > 1:
@@ -52,31 +51,20 @@ def read(content: bytes) -> Report:
     return _plain(document)
 
 
-def _begins_like_xml(content: bytes) -> bool:
-    beginning = content[:200].replace(b"\0", b"")
-    for mark, _ in _MARKS:
-        beginning = beginning.removeprefix(mark)
-    return beginning.lstrip().startswith(b"<")
-
-
-def _decoded(content: bytes) -> str:
-    encoding = next((encoding for mark, encoding in _MARKS if content.startswith(mark)), "utf-8")
+def _documents(content: bytes) -> list[dict[str, Any]]:
+    """One JSON object, or one on each line. Runners of CI write lines of their own around those of a tool."""
     try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        raise BadReport(f"a byte at {error.start:,} that is not {encoding.upper()}, expected UTF-8") from None
-
-
-def _documents(text: str) -> list[dict[str, Any]]:
-    """One JSON object, or one on each line."""
-    try:
+        text = content.decode(json.detect_encoding(content))
         try:
             found = [json.loads(text)]
         except json.JSONDecodeError:
-            lines = [line for line in text.splitlines() if line.strip()]
-            if len(lines) < 2:  # noqa: PLR2004
+            found = [json.loads(line) for line in text.splitlines() if line.startswith('{"')]
+            if len(found) < 2:  # noqa: PLR2004
                 raise
-            found = [json.loads(line) for line in lines]
+    except UnicodeDecodeError as error:
+        raise BadReport(
+            f"a byte at {error.start:,} that is not {error.encoding.upper()}, expected {_EXPECTED}"
+        ) from None
     except json.JSONDecodeError as error:
         raise BadReport(f"neither XML nor JSON (line {error.lineno}: {error.msg}), expected {_EXPECTED}") from None
     except RecursionError:
@@ -96,7 +84,7 @@ def _plain(document: dict[str, Any]) -> Report:
     state = shape.text(document["state"])
     if state not in shape.STATES:
         raise BadReport(f"the state {state[:40]!a}, expected passed, failed or warning")
-    url = shape.link(document.get("url"))
-    if document.get("url") and not url:
+    report = Report("plain", state, summary=document.get("summary", ""), url=document.get("url", ""))
+    if document.get("url") and not report.url:
         raise BadReport(f"the url {shape.text(document['url'], 80)!a}, expected a web address")
-    return Report("plain", state, summary=shape.text(document.get("summary"), shape.MAX_MESSAGE), url=url)
+    return report

@@ -3,9 +3,9 @@
 from typing import Any
 
 from apps.contrib.checks.reading import shape
-from apps.contrib.checks.reading.shape import FAILED, PASSED, WARNING, BadReport, Report, Run
+from apps.contrib.checks.reading.shape import FAILED, PASSED, BadReport, Report, Run, object_of
 
-_STATES = {"pass": "passed", "fail": "failed", "error": "failed", "skip": "skipped"}
+_STATES = {"pass": PASSED, "fail": FAILED, "error": FAILED, "skip": "skipped"}
 _TYPES = ("version", "test_abstract", "test_file", "test_run", "test_summary")
 Document = dict[str, Any]
 
@@ -15,36 +15,38 @@ def is_one(lines: list[Document]) -> bool:
 
 
 def read(lines: list[Document]) -> Report:
-    """Raises BadReport."""
+    """The state is the client's verdict: warnings do not change it. But a client that left behind what a run has made
+    has failed, as Terraform says and OpenTofu does not. Raises BadReport.
+    """
     report, runs = Report("test"), dict[tuple[str, str], Run]()
-    has_warnings, problems = False, list[str]()
+    warnings, problems = list[str](), list[str]()
     summary: Document = {}
     for line in lines:
         kind = line.get("type")
         if kind == "version":
             report.tool = "OpenTofu" if "tofu" in line else "Terraform"
-            report.tool_version = shape.text(line.get("tofu") or line.get("terraform"), 60)
+            report.tool_version = shape.text(line.get("tofu") or line.get("terraform"), shape.MAX_VERSION)
         elif kind == "test_run":
-            _take_run(shape.object_of(line.get("test_run")), runs, report)
+            _take_run(object_of(line.get("test_run")), runs, report)
         elif kind == "diagnostic":
-            found = shape.object_of(line.get("diagnostic"))
-            key = shape.text(line.get("@testfile")), shape.text(line.get("@testrun"))
+            found = object_of(line.get("diagnostic"))
+            run = runs.get((shape.text(line.get("@testfile")), shape.text(line.get("@testrun"))))
             if found.get("severity") != "error":
-                has_warnings = True
-            elif key in runs:
-                _explain(runs[key], found)
-            else:
+                warnings.append(f"Warning: {_words(found)}")
+            elif run is not None and run.state == FAILED:
+                _explain(run, found)
+            else:  # before the first run, or when what a run has made was removed
                 problems.append(_words(found))
         elif kind == "test_summary":
-            summary = shape.object_of(line.get("test_summary"))
+            summary = object_of(line.get("test_summary"))
     # A configuration that cannot be loaded has problems, and no summary.
     if not (summary or problems):
         raise BadReport("output without its summary, expected all lines of `tofu test -json` or `terraform test -json`")
     if not runs and not problems:
         raise BadReport("output without a single test run, expected the tests of the module")
-    failed = summary.get("status") not in ("pass", "skip") or any(run.state == FAILED for run in runs.values())
-    report.state = FAILED if failed or problems else WARNING if has_warnings else PASSED
-    report.summary = shape.text("; ".join(problems), shape.MAX_MESSAGE)
+    has_passed = summary.get("status") in ("pass", "skip") and all(run.state != FAILED for run in runs.values())
+    report.state = PASSED if has_passed and not problems else FAILED
+    report.summary = shape.text("; ".join(one.rstrip(".") for one in problems + warnings), shape.MAX_MESSAGE)
     return report
 
 
@@ -61,10 +63,10 @@ def _take_run(found: Document, runs: dict[tuple[str, str], Run], report: Report)
 
 
 def _explain(run: Run, found: Document) -> None:
-    place = shape.object_of(found.get("range"))
+    place = object_of(found.get("range"))
     if not run.message:
         run.file = shape.path(place.get("filename"))
-        run.line = shape.number(shape.object_of(place.get("start")).get("line"))
+        run.line = shape.number(object_of(place.get("start")).get("line"))
     run.message = "\n".join(filter(None, (run.message, _words(found))))[: shape.MAX_MESSAGE]
 
 

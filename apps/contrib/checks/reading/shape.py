@@ -1,10 +1,13 @@
 """The shape into which every report is read, with its bounds. Plain Python, for the confined child.
 
-All texts are a stranger's: cut, and without characters that do not print. Pages escape them.
+All texts are a stranger's. Whatever is put into the shape is cut there, and loses what does not print, in the child
+and again when its answer is read. Pages escape it.
 """
 
+import posixpath
 from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_BYTES = 5_000_000
@@ -13,12 +16,12 @@ MAX_MESSAGE = 2_000
 MAX_PATH = 400
 MAX_TEXT = 200
 MAX_URL = 500
+MAX_VERSION = 60
+FORMATS = {"sarif": "SARIF", "junit": "JUnit", "test": "test -json", "plain": "JSON"}
 # The most severe first.
-SEVERITIES = ("critical", "high", "medium", "low", "info")
+SEVERITIES = CRITICAL, HIGH, MEDIUM, LOW, INFO = ("critical", "high", "medium", "low", "info")
 PASSED, WARNING, FAILED = STATES = ("passed", "warning", "failed")
-# From here on a finding fails the report of a scanner; below, it is a warning.
-FAILS_AT = "high"
-RUN_STATES = ("passed", "failed", "skipped")
+RUN_STATES = (PASSED, FAILED, "skipped")
 
 
 class BadReport(Exception):
@@ -36,6 +39,11 @@ class Finding:
     line: int = 0
     url: str = ""
 
+    def __post_init__(self) -> None:
+        _require(self.severity, SEVERITIES)
+        self.rule, self.message, self.url = text(self.rule), paragraph(self.message), link(self.url)
+        self.file, self.line = path(self.file), number(self.line)
+
 
 @dataclass(slots=True)
 class Run:
@@ -48,9 +56,16 @@ class Run:
     file: str = ""
     line: int = 0
 
+    def __post_init__(self) -> None:
+        _require(self.state, RUN_STATES)
+        self.name, self.group, self.message = text(self.name), text(self.group), paragraph(self.message)
+        self.file, self.line = path(self.file), number(self.line)
+
 
 @dataclass(slots=True)
 class Report:
+    """The words of one tool. `summary` is for what no finding or test says."""
+
     format: str
     state: str = PASSED
     tool: str = ""
@@ -59,6 +74,12 @@ class Report:
     url: str = ""
     findings: list[Finding] = field(default_factory=list)
     runs: list[Run] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        _require(self.format, FORMATS)
+        _require(self.state, STATES)
+        self.tool, self.tool_version = text(self.tool), text(self.tool_version, MAX_VERSION)
+        self.summary, self.url = text(self.summary, MAX_MESSAGE), link(self.url)
 
     def add(self, item: Finding | Run) -> None:
         """Raises BadReport beyond the limit."""
@@ -70,34 +91,44 @@ class Report:
         else:
             self.runs.append(item)
 
-    def as_fields(self) -> dict[str, Any]:
-        return asdict(self) | {"counts": self.counts}
-
     @property
     def counts(self) -> dict[str, int]:
         """Findings by severity and tests by state, of those that there are."""
         return Counter([one.severity for one in self.findings] + [one.state for one in self.runs])
 
 
+def _require(value: str, choices: Collection[str]) -> None:
+    """Readers make nothing else; a child that was taken over does. Raises ValueError."""
+    if value not in choices:
+        raise ValueError(f"found {value!r:.80}, expected one of {', '.join(choices)}")
+
+
 def state_of(findings: list[Finding]) -> str:
-    """The state that a scanner's findings have as a whole."""
-    if any(SEVERITIES.index(one.severity) <= SEVERITIES.index(FAILS_AT) for one in findings):
+    """The state that a scanner's findings have as a whole: one that is high or critical fails it."""
+    if any(one.severity in (CRITICAL, HIGH) for one in findings):
         return FAILED
     return WARNING if findings else PASSED
+
+
+def and_above(severity: str) -> tuple[str, ...]:
+    """Return this severity and the higher ones."""
+    return SEVERITIES[: SEVERITIES.index(severity) + 1]
 
 
 def text(value: Any, limit: int = MAX_TEXT) -> str:
     """One line of what prints; empty for anything but text. Marks that turn the direction of text do not print."""
     if not isinstance(value, str):
         return ""
-    return "".join(one if one.isprintable() else " " for one in value[: limit * 2]).strip()[:limit]
+    cut = value[: limit * 2]
+    if not cut.isprintable():
+        cut = "".join(one if one.isprintable() else " " for one in cut)
+    return cut.strip()[:limit]
 
 
 def paragraph(value: Any) -> str:
     """A message: its lines, each without what does not print."""
-    if not isinstance(value, str):
-        return ""
-    return "\n".join(text(line, MAX_MESSAGE) for line in value[:MAX_MESSAGE].splitlines()).strip()
+    lines = value[:MAX_MESSAGE].splitlines() if isinstance(value, str) else []
+    return "\n".join(text(line, MAX_MESSAGE) for line in lines).strip()
 
 
 def link(value: Any) -> str:
@@ -108,11 +139,9 @@ def link(value: Any) -> str:
 
 
 def path(value: Any) -> str:
-    """A file's path as reports write it, without `file://` and `./`. It may lie outside the module."""
+    """A file's path as reports write it, with `/` alone, without `file://`, `./` and `a/..`. It may lie outside."""
     found = text(value, MAX_PATH).replace("\\", "/").removeprefix("file://")
-    while found.startswith("./"):
-        found = found[2:]
-    return found
+    return posixpath.normpath(found) if found else ""
 
 
 def number(value: Any) -> int:

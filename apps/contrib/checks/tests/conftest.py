@@ -12,8 +12,9 @@ from apps.contrib.checks import policy
 from apps.contrib.checks.policy import Requirement
 from tests.api.conftest import as_described, untouchable
 from tests.oci.conftest import repo
+from tests.releases.origin.conftest import ci
 
-__all__ = ["as_described", "repo", "untouchable"]
+__all__ = ["as_described", "ci", "repo", "untouchable"]
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0/checks"
 

@@ -5,16 +5,13 @@ from apps.accounts.models import Namespace, User
 from apps.contrib.checks import policy, sending
 from apps.contrib.checks.policy import Requirement
 from apps.contrib.checks.reading import child
-from apps.contrib.checks.sending import Sent, Target
 from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.samples import plain
-from apps.lib import versions
-from apps.releases.models import Kind, Release
+from apps.releases.models import Release
 
 
 def fill(namespace: Namespace, admin: User, hostile: str) -> dict[str, list[int]]:
     release = Release.objects.get(namespace=namespace, name="network/aws", version="2.0.0")
-    target = Target(Kind.MODULE, namespace, release.name, versions.parse(release.version), release)
     findings = [samples.result(line=3), samples.result("CKV_2", f"{hostile} {'long-word' * 20}", file=hostile, line=7)]
     many = [samples.result(f"CKV_{number}", level="note", file="variables.tf", line=number) for number in range(1, 60)]
     for name, content in (
@@ -22,8 +19,8 @@ def fill(namespace: Namespace, admin: User, hostile: str) -> dict[str, list[int]
         ("tofu-test", samples.run_lines(fails=True)),
         ("plain", plain("warning", summary=f"{hostile} {'long-word' * 40}")),
     ):
-        sent = Sent(child.read(content), name.ljust(64, "0"), "")
-        sending.send(viewer=Viewer(admin), target=target, name=name, sent=sent)
+        read = child.read(content), name.ljust(64, "0")
+        sending.send(viewer=Viewer(admin), release=release, name=name, read=read, digest="")
     policy.change(
         namespace=namespace,
         actor=Viewer(admin),

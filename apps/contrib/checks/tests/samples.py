@@ -1,7 +1,14 @@
 """Reports as tools write them, about a small module of ours."""
 
 import json
+from pathlib import Path
 from typing import Any
+
+# What Checkov 3.3.30 found in `box`, and once its volume was encrypted, and what `tofu test -json` of OpenTofu 1.12.6
+# said of it: the bytes of real runs.
+RECORDED = Path(__file__).with_name("recorded")
+FOUND, FIXED = (RECORDED / f"checkov-{which}.sarif" for which in ("found", "fixed"))
+TESTS = RECORDED / "tofu-test.json"
 
 
 def sarif(*results: dict[str, Any], tool: str = "Checkov", version: str = "3.3.30") -> bytes:

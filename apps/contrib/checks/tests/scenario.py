@@ -10,9 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.contrib.checks import sending
 from apps.contrib.checks.models import Hold
 from apps.contrib.checks.reading import child
-from apps.contrib.checks.sending import Sent, Target
 from apps.contrib.checks.tests import samples
-from apps.lib import versions
 from apps.releases.models import Kind, Release, State
 
 DIGEST = "c" * 64
@@ -23,10 +21,8 @@ _JSON = "application/json"
 def place(namespace, users):
     viewer = Viewer(users["alice"])
     for release in Release.objects.filter(namespace=namespace, version="1.0.0", state=State.PUBLISHED):
-        version = versions.parse(release.version)
-        target = Target(Kind(release.kind), namespace, release.name, version, release)
-        sent = Sent(child.read(samples.FINDINGS), "0" * 64, "")
-        sending.send(viewer=viewer, target=target, name="checkov", sent=sent)
+        read = child.read(samples.FINDINGS), "0" * 64
+        sending.send(viewer=viewer, release=release, name="checkov", read=read, digest="")
     now = timezone.now()
     waiting = Release.objects.create(
         kind=Kind.MODULE,

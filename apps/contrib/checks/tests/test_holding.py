@@ -251,14 +251,15 @@ def test_people_are_told_what_a_release_waits_for_and_what_was_found(require, pu
 
 @pytest.mark.both
 def test_a_held_release_is_seen_at_home_and_on_its_page(require, published, browser_of, alice, dora):
-    require(CHECKOV)
+    require(Requirement("tofu-test"))
     release = published()
 
     home = browser_of(dora).get("/").content.decode()
     page = browser_of(dora).get(f"/releases/{release.public_id}").content.decode()
 
     assert "acme/vpc/aws 1.2.0 waits for required checks" in home
-    assert "checkov: no report was sent" in page
+    assert "tofu-test: no report was sent" in page
+    assert "/checks/tofu-test" in page, "the command sends what is missing"
     assert "Continue without these checks" in page
     assert (
         "Continue without these checks" not in browser_of(alice).get(f"/releases/{release.public_id}").content.decode()

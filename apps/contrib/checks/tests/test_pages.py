@@ -42,6 +42,19 @@ def test_findings_stand_beside_the_text_of_their_file(published, browser_of, tof
     assert "&lt;b&gt;bold&lt;/b&gt;" in seen
 
 
+def test_a_file_is_found_wherever_the_tool_ran(published, browser_of, tofu, send, alice, bob):
+    published()
+    roots = {"in-module": "", "above": "modules/vpc/", "runner": "/home/runner/work/vpc/", "junit": "/"}
+    for name, root in roots.items():
+        send(tofu(alice), samples.sarif(samples.result(file=f"{root}main.tf", line=2)), name)
+    send(tofu(alice), samples.sarif(samples.result(file="../main.tf", line=2)), "outside")
+    client = browser_of(bob)
+
+    for name in roots:
+        assert 'data-line="2"' in page(client, f"{TAB}?check={name}"), name
+    assert "not a file of this version" in page(client, f"{TAB}?check=outside")
+
+
 def test_tests_have_their_failures_first(published, browser_of, tofu, send, alice, bob):
     published()
     send(tofu(alice), samples.run_lines(fails=True), "tofu-test")
@@ -100,6 +113,22 @@ def test_a_filter_leaves_out_what_has_another_state(published, browser_of, tofu,
 
     assert "No modules match" in page(browser_of(bob), "/modules?checks=failed")
     assert 'href="/modules/acme/vpc/aws"' in page(browser_of(bob), "/modules?checks=passed")
+
+
+def test_the_api_filters_and_sorts_modules_by_their_checks(published, tofu, send, alice, bob):
+    published()
+    published("acme/dns/aws", "1.0.0")
+    ask = lambda query: [one["name"] for one in tofu(bob).get(f"/api/v1/modules?{query}").json()["modules"]]  # noqa: E731
+    assert ask("checks=passed") == []
+
+    send(tofu(alice), samples.CLEAN)
+
+    assert ask("checks=passed") == ask("checks=passed&q=vpc") == ["vpc"]
+    assert ask("checks=failed") == ask("checks=passed&q=dns") == []
+    assert ask("sort=checks") == ["vpc", "dns"]
+    refused = tofu(bob).get("/api/v1/modules?checks=fine")
+    assert (refused.status_code, refused.json()["error"]["message"]) == (422, "'fine' is not a value of checks.")
+    assert tofu(bob).get("/api/v1/providers?checks=passed").status_code == 422
 
 
 def test_lists_sort_what_passed_first(published, browser_of, tofu, send, alice):
@@ -186,4 +215,20 @@ def test_lists_ask_for_the_marks_of_a_page_in_one_query(
     with django_assert_max_num_queries(14) as counted:
         client.get("/modules")
 
+    assert sum("checks_report" in one["sql"] for one in counted.captured_queries) == 1
+
+
+@pytest.mark.both
+def test_the_page_of_a_version_asks_for_its_reports_once(
+    published, browser_of, tofu, send, alice, bob, django_assert_max_num_queries
+):
+    published()
+    send(tofu(alice), samples.FINDINGS)
+    client = browser_of(bob)
+
+    with django_assert_max_num_queries(30) as counted:
+        seen = page(client, "/modules/acme/vpc/aws/1.2.0")
+
+    assert "1 high finding" in seen
+    assert f'href="{TAB}"' in seen
     assert sum("checks_report" in one["sql"] for one in counted.captured_queries) == 1

@@ -52,6 +52,8 @@ def test_what_is_suppressed_or_passed_is_no_finding():
     report = child.read(samples.sarif(*(samples.result(**one) for one in quiet)))
 
     assert (report.state, report.findings) == ("passed", [])
+    rejected = samples.result(suppressions=[{"kind": "external", "status": "rejected"}])
+    assert child.read(samples.sarif(rejected)).state == "failed"
 
 
 def test_a_scanner_that_finds_only_little_warns():
@@ -128,7 +130,9 @@ def test_what_powershell_writes_is_read(encoding):
         (b"<testsuite/>", "without a test case"),
         (b"<testsuite>" * 60, "more than 50 levels deep"),
         (b'<!DOCTYPE a [<!ENTITY b "c">]><testsuite><testcase name="&b;"/></testsuite>', "document type"),
-        (b'<?xml version="1.0" encoding="klingon"?><testsuite/>', "XML that cannot be read"),
+        (b'<?xml version="1.0" encoding="klingon"?><testsuite/>', "XML in the encoding 'klingon'"),
+        ('<?xml version="1.0" encoding="shift_jis"?><testsuite/>'.encode("shift_jis"), "in the encoding 'shift_jis'"),
+        (b"\x1f\x8b\x08", "a byte at 1 that is not UTF-8"),
     ],
 )
 def test_what_is_no_report_is_refused_with_what_was_expected(content, words):
@@ -151,7 +155,7 @@ def test_texts_are_cut_and_lose_what_does_not_print():
 
     assert finding.message.startswith("a [31mb c d\n<script>xxx")
     assert len(finding.message) <= shape.MAX_MESSAGE
-    assert (finding.rule, finding.file, finding.line) == ("r", "a/../b.tf", 0)
+    assert (finding.rule, finding.file, finding.line) == ("r", "b.tf", 0)
 
 
 def test_shapes_that_no_tool_writes_do_not_stop_the_reader():

@@ -6,16 +6,19 @@ from datetime import timedelta
 import pytest
 from django.utils import timezone
 
+from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Scope
 from apps.audit.models import AuditEvent
 from apps.contrib.checks import sending
 from apps.contrib.checks.models import Report
-from apps.contrib.checks.reading import shape
+from apps.contrib.checks.reading import child, shape
 from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.conftest import URL
 from apps.contrib.checks.tests.samples import plain
+from apps.lib.addresses import ModuleAddress
 from apps.releases.catalogue import marks
 from apps.releases.lifecycle import purging
+from apps.releases.publishing import quotas
 from tests.oci.manifests.documents import IMAGE, descriptor, digest_of, image
 from tests.rows import for_each_row
 from tests.sessions import in_browser
@@ -86,6 +89,16 @@ def test_a_report_waits_for_its_release_and_belongs_to_it_then(tofu, send, publi
     assert tofu(bob).get(URL).json()["line"] == "1 check passed"
 
 
+def test_a_report_whose_body_arrives_while_its_version_is_published_belongs_to_it(published, alice, acme):
+    viewer = Viewer(alice)
+    asked = sending.authorise(viewer, ModuleAddress("acme", "vpc", "aws"), "1.2.0")
+    release = published()
+
+    sending.send(viewer=viewer, release=asked, name="checkov", read=(child.read(samples.CLEAN), "0" * 64), digest="")
+
+    assert Report.objects.get().release == release
+
+
 def test_a_report_whose_release_never_comes_is_dropped(tofu, send, alice, acme):
     send(tofu(alice), samples.CLEAN)
     sending.prune()
@@ -114,6 +127,7 @@ def test_a_purged_version_takes_no_reports_and_keeps_none(tofu, send, published,
     [
         (b"x", 422, "neither XML nor JSON"),
         (b"[" * 4_000_000, 422, "nested too deeply"),
+        (b'<?xml version="1.0" encoding="shift_jis"?><testsuite/>', 422, "in the encoding 'shift_jis'"),
         (b" " * (shape.MAX_BYTES + 1), 413, "The report"),
     ],
 )
@@ -184,19 +198,19 @@ def test_two_senders_of_one_name_leave_one_that_counts(tofu, send, published, al
     """The second reads before the first has written, as at the same moment."""
     release = published()
     send(tofu(alice), plain(summary="first"))
-    real = sending._row
+    real = quotas.require_bytes
     calls: list[int] = []
 
     def slow(*given):
         if not calls:
             calls.append(1)
-            Report.objects.filter(is_newest=True).update(is_newest=False)
-            other = real(*given)
-            other.report_digest = "0" * 64
+            other = Report.objects.get()
+            other.pk, other.summary, other.report_digest = None, "between", "0" * 64
+            Report.objects.update(is_newest=False)
             other.save()
         return real(*given)
 
-    monkeypatch.setattr(sending, "_row", slow)
+    monkeypatch.setattr(sending, "require_bytes", slow)
     assert send(tofu(alice), plain(summary="second")).status_code == 201
 
     assert [one.summary for one in Report.objects.about(release).newest()] == ["second"]

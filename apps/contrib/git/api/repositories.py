@@ -3,6 +3,7 @@
 Owners connect and change them; publishers read what became of their tags.
 """
 
+from collections.abc import Mapping
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -14,8 +15,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api.frame.base import CURSOR, DetailView, operation, page_of, shown
-from apps.api.frame.shapes import With, page
+from apps.api.frame.base import CURSOR, DRY_RUN, DetailView, operation, page_of, shown
+from apps.api.frame.shapes import Consequences, With, page
 from apps.contrib.git import connecting, credentials, host_scanning, syncing
 from apps.contrib.git.api.shapes import (
     LATER,
@@ -31,9 +32,15 @@ from apps.contrib.git.api.shapes import (
 )
 from apps.contrib.git.models import CredentialKind, Forge, Submodules
 from apps.contrib.git.remote.remotes import MAX_URL_CHARACTERS
+from apps.releases.lifecycle.access_impact import of_machine
 
 # A scan that ended a moment ago answers a request that is sent again.
 SCANNED_WITHIN = timedelta(minutes=1)
+
+
+def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a connection as they are sent now: `allow_submodules` is the old word for `submodules`."""
+    return {**row, "allow_submodules": None}
 
 
 class CredentialInput(serializers.Serializer[Any]):
@@ -177,10 +184,13 @@ class RepositoryDetail(RepositoriesView, DetailView):
         connecting.change(repository=row, actor=self.viewer, **fields)
         return self.answer(described_one(row))
 
-    @operation("Disconnect a Git repository", answers={204: None}, again="404.")
+    @operation("Disconnect a Git repository", answers={200: Consequences, 204: None}, query=DRY_RUN, again="404.")
     def delete(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Its releases stay, and its credential is deleted. Revoke that in the forge, and delete the webhook there."""
-        connecting.disconnect(repository=self.repository(), actor=self.viewer)
+        row = self.repository()
+        if self.is_dry_run():
+            return self.answer(of_machine(row.user))
+        connecting.disconnect(repository=row, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 

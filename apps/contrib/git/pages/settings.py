@@ -17,6 +17,7 @@ from apps.contrib.git.remote import remotes
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
+from apps.releases.lifecycle.access_impact import of_machine
 
 
 class SettingsForm(forms.Form):
@@ -87,7 +88,8 @@ def disconnect(request: HttpRequest, namespace: str, repository_id: int) -> Http
     place = place_of(request, namespace)
     repository = place.repository(repository_id)
     if request.method != "POST":
-        return render(request, "portal/sources/disconnect.html", place.context(repository))
+        context = {**place.context(repository), "effects": of_machine(repository.user)}
+        return render(request, "portal/sources/disconnect.html", context)
     reauthentication.require(request, f"Disconnect {frame.short_name(repository.url)}")
     connecting.disconnect(repository=repository, actor=place.viewer)
     messages.success(request, f"{frame.short_name(repository.url)} is disconnected. Its releases stay.")

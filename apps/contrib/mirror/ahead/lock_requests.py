@@ -5,8 +5,9 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
+from apps.contrib.mirror.ahead import lock_texts
 from apps.lib.errors import Invalid
-from apps.lib.formats import lock_files, lock_texts
+from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import LockFile, written
 from apps.lib.mirrored import HostedProvider
 from apps.lib.provider_constraints import Constraints

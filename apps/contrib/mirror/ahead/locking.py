@@ -21,6 +21,7 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
+from apps.contrib.mirror.ahead import lock_entries
 from apps.contrib.mirror.ahead.lock_requests import Request
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import Refused
@@ -36,7 +37,6 @@ from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockedProvider, LockFile, written
 from apps.lib.mirrored import HostedProvider, LockedVersion
 from apps.lib.net import hostnames
-from apps.providers import lock_entries
 
 JOB = "lock-providers"
 MAX_AT_ONCE = 8  # fetches of one run

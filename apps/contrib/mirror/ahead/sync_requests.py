@@ -11,10 +11,11 @@ from typing import Any, Self
 
 from django.conf import settings
 
+from apps.contrib.mirror.ahead import lock_texts
 from apps.contrib.mirror.ahead.lock_requests import checked_platforms
 from apps.contrib.mirror.models import Upstream, UpstreamProvider
 from apps.lib.errors import Invalid
-from apps.lib.formats import lock_files, lock_texts
+from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockFile
 from apps.lib.net import hostnames
 from apps.lib.provider_constraints import Constraints

@@ -14,6 +14,7 @@ from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
+from apps.contrib.mirror import snippets
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.policy.evaluation import Decision
@@ -24,7 +25,6 @@ from apps.portal.frame.elsewhere import Elsewhere, ElsewhereRow
 from apps.portal.frame.page_urls import page_of
 from apps.portal.versions import docs as version_pages
 from apps.releases.docs.layouts import INDEX
-from apps.snippets import mirror_snippets
 from apps.snippets.module_snippets import compatible
 
 PAGE = 30
@@ -78,7 +78,7 @@ def provider(request: HttpRequest, host: str, mirrored_namespace: str, mirrored_
     if newest is not None:
         is_exact = versions.parse(newest.version).is_prerelease  # ranges match no pre-release
         constraint = newest.version if is_exact else compatible(newest.version)
-        usage = mirror_snippets.required_block(row.upstream.host, row.namespace, row.type, constraint)
+        usage = snippets.required_block(row.upstream.host, row.namespace, row.type, constraint)
     context = {
         "provider": row,
         "upstream": row.upstream,
@@ -166,7 +166,7 @@ def _lock(row: UpstreamVersion, packages: list[Any]) -> str:
     """Hashes of verified bytes alone."""
     provider, stored = row.provider, [one for one in packages if one.blob is not None]
     names = (provider.upstream.host, provider.namespace, provider.type, row.version)
-    return mirror_snippets.lock_block(*names, h1=[one.h1 for one in stored], zh=[one.zh for one in stored])
+    return snippets.lock_block(*names, h1=[one.h1 for one in stored], zh=[one.zh for one in stored])
 
 
 def _clean(text: str) -> str:

@@ -18,6 +18,7 @@ from apps.accounts.access import operators
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Visibility
+from apps.contrib.mirror import snippets
 from apps.contrib.mirror.asking import checking, connection_values, upstream_facts, upstreams
 from apps.contrib.mirror.models import Upstream
 from apps.contrib.mirror.policy import consequences, held_back
@@ -28,7 +29,7 @@ from apps.portal.frame import reauthentication
 from apps.portal.frame.first_use import FirstUse
 from apps.portal.frame.forms import PLAIN, PlainField, form_page, posted, refusals_on
 from apps.portal.frame.page_urls import see_other
-from apps.snippets import client_setup, mirror_snippets
+from apps.snippets import client_setup
 from apps.snippets.client_setup import Snippet
 
 GB = 10**9
@@ -168,10 +169,10 @@ def snippets_for(hosts: list[Upstream]) -> list[Snippet]:
     }
     needs_token = any(row.visibility != Visibility.PUBLIC for row in hosts)
     if by_client["tofu"] == by_client["terraform"]:
-        blocks = [mirror_snippets.everything_block(by_client["tofu"])] if hosts else []
+        blocks = [snippets.everything_block(by_client["tofu"])] if hosts else []
     else:
-        blocks = [mirror_snippets.everything_block(one, client=name) for name, one in by_client.items() if one]
-    return [mirror_snippets.with_credentials(block) for block in blocks] if needs_token else blocks
+        blocks = [snippets.everything_block(one, client=name) for name, one in by_client.items() if one]
+    return [snippets.with_credentials(block) for block in blocks] if needs_token else blocks
 
 
 @login_not_required

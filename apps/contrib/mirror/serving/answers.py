@@ -5,7 +5,7 @@ anything is fetched for it, and again when its record is there (`signed only` ne
 """
 
 import hashlib
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -25,7 +25,7 @@ from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvid
 from apps.contrib.mirror.policy import evaluation, held_back
 from apps.contrib.mirror.policy.evaluation import Decision
 from apps.contrib.mirror.records import manifests, storage
-from apps.contrib.mirror.serving import compiled_queries, on_demand, open_links, usage_counts
+from apps.contrib.mirror.serving import compiled_queries, copies, on_demand, open_links, usage_counts
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.jobs import database_availability
 from apps.jobs.models import WORKING, Job
@@ -34,6 +34,7 @@ from apps.lib.errors import Invalid, NotFound, UnknownOrPrivate
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, IMAGE_INDEX, IMAGE_MANIFEST, digest_of
 from apps.lib.mirrored import (
     HostedProvider,
+    MirroredCopy,
     MirroredDocument,
     MirroredPackage,
     MirroredVersion,
@@ -146,6 +147,12 @@ class Mirrors:
 
     def record_use(self, provider: HostedProvider, package: MirroredPackage) -> None:
         usage_counts.record(provider.host, package.digest, package.filename)
+
+    def copied_providers(self) -> Iterator[HostedProvider]:
+        return copies.providers()
+
+    def copied(self, provider: HostedProvider) -> MirroredCopy | None:
+        return copies.copied(provider, now=timezone.now())
 
     def _with_bytes(self, asker: Asker, package: UpstreamPackage, now: datetime) -> MirroredPackage:
         upstream = package.version.provider.upstream

@@ -46,7 +46,7 @@ def fetchable(links: Collection[PackageLink], *, now: datetime) -> Mapping[Packa
     """A few queries, however many there are."""
     rows: dict[_Key | None, UpstreamPackage] = {_key_of(row): row for row in _stored(links)}
     asked = {link: row for link in links if (row := rows.get(_key(link))) is not None and _opens(link, row, now)}
-    shown = _shown_by_policy(asked.values(), now)
+    shown = {pk: found for pk, found in decided(asked.values(), now).items() if found.is_visible}
     blocked = storage.quarantined({row.digest for row in asked.values()}) if asked else frozenset()
     return {
         link: OpenLink(mirrored(row, is_public=_is_public(row)), seconds_of([shown[row.pk]], now=now))
@@ -78,19 +78,19 @@ def _is_public(row: UpstreamPackage) -> bool:
     return row.version.provider.upstream.visibility == Visibility.PUBLIC
 
 
-def _shown_by_policy(rows: Collection[UpstreamPackage], now: datetime) -> Mapping[int, Decision]:
+def decided(rows: Collection[UpstreamPackage], now: datetime) -> Mapping[int, Decision]:
+    """Return the decision of policy about each package, by primary key. One query for each registry, and two more."""
     upstreams = {row.version.provider.upstream_id: row.version.provider.upstream for row in rows}
     policies = {pk: Policy.of(upstream) for pk, upstream in upstreams.items()}
     numbers = {row.version_id for row in rows}
     exceptions = exceptions_of(PolicyException.objects.filter(version__in=numbers), now=now) if numbers else {}
-    shown: dict[int, Decision] = {}
+    found: dict[int, Decision] = {}
     for row in rows:
         version = row.version
         rules = policies[version.provider.upstream_id].for_address(version.provider.address)
-        found = rules.decide(version, now=now, exception=exceptions.get(version.pk), platform=row.platform)
-        if found.is_visible:
-            shown[row.pk] = found
-    return shown
+        exception = exceptions.get(version.pk)
+        found[row.pk] = rules.decide(version, now=now, exception=exception, platform=row.platform)
+    return found
 
 
 def _key_of(row: UpstreamPackage) -> _Key:

@@ -1,3 +1,9 @@
+{{/* What every name begins with: the release, and the chart where the release does not say it. */}}
+{{- define "larder.name" -}}
+{{- $name := contains "larder" .Release.Name | ternary .Release.Name (printf "%s-larder" .Release.Name) }}
+{{- .Values.fullnameOverride | default $name | trunc 46 | trimSuffix "-" }}
+{{- end }}
+
 {{- define "larder.labels" -}}
 app.kubernetes.io/name: larder
 app.kubernetes.io/instance: {{ .Release.Name }}
@@ -113,7 +119,7 @@ variables), `more` (a map for the container), `grace` (seconds), `once` (a job: 
 {{- $env := dict
   "LARDER_PUBLIC_URL" (include "larder.publicUrl" .root)
   "LARDER_TLS" "off"
-  "LARDER_LISTEN" "0.0.0.0:8080"
+  "LARDER_LISTEN" (printf "%s:8080" $values.listenAddress)
   "LARDER_TRUSTED_PROXIES" $values.trustedProxies
   "LARDER_INSTANCES" (max 2 (int $values.web.replicas))
   "LARDER_STOP_NOTICE_SECONDS" "10"
@@ -131,8 +137,10 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  serviceAccountName: {{ .root.Release.Name }}-larder{{ if eq .role "signing" }}-signing{{ end }}
+  serviceAccountName: {{ include "larder.name" .root }}{{ if has .component (list "migrate" "roles") }}-jobs{{ else if eq .role "signing" }}-signing{{ end }}
   automountServiceAccountToken: false
+  # Variables of services in the namespace could be called LARDER_….
+  enableServiceLinks: false
   terminationGracePeriodSeconds: {{ .grace }}
   {{- with .once }}
   restartPolicy: {{ . }}
@@ -141,21 +149,19 @@ spec:
   imagePullSecrets:
     {{- toYaml . | nindent 4 }}
   {{- end }}
+  {{- with $values.podSecurityContext }}
   securityContext:
-    runAsNonRoot: true
-    runAsUser: 10001
-    runAsGroup: 10001
-    fsGroup: 10001
-    seccompProfile: {type: RuntimeDefault}
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
   containers:
     - name: {{ .component }}
       image: {{ include "larder.image" .root | quote }}
       imagePullPolicy: {{ $values.image.pullPolicy }}
       args: {{ .command | toJson }}
+      {{- with $values.securityContext }}
       securityContext:
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities: {drop: [ALL]}
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
       envFrom:
         {{- range list $values.existingSecrets.environment (get $values.existingSecrets .role) }}
         {{- with . }}
@@ -220,7 +226,7 @@ spec:
 apiVersion: policy/v1
 kind: PodDisruptionBudget
 metadata:
-  name: {{ .root.Release.Name }}-larder-{{ .component }}
+  name: {{ include "larder.name" .root }}-{{ .component }}
   labels:
     {{- include "larder.labels" .root | nindent 4 }}
 spec:

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from shutil import copytree
 
 import pytest
 from playwright.sync_api import Browser, Page, expect
@@ -35,12 +36,7 @@ def test_a_release_is_held_until_its_pipeline_has_fixed_what_was_found(
     page: Page, larder: Live, tmp_path: Path
 ) -> None:
     token = larder.token(ALICE[0])
-    module = tmp_path / "module"
-    module.mkdir()
-    (module / "main.tf").write_text('variable "name" {\n  type = string\n}\n')
-    (tmp_path / "found.sarif").write_bytes(samples.FINDINGS)
-    (tmp_path / "fixed.sarif").write_bytes(samples.CLEAN)
-    (tmp_path / "tests.json").write_bytes(samples.run_lines())
+    copytree(samples.RECORDED / "box", tmp_path / "module")
     with larder.client(token) as client:
         assert client.put(f"/api/v1/namespaces/{SPACE}/checks", json=POLICY).status_code == 200
         (tmp_path / "publish.sh").write_bytes(client.get("/publish.sh").content)
@@ -54,20 +50,21 @@ def test_a_release_is_held_until_its_pipeline_has_fixed_what_was_found(
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
-    said = publish(f"{SPACE}/box/aws", "checkov=found.sarif", "tofu-test=tests.json")
+    said = publish(f"{SPACE}/box/aws", f"checkov={samples.FOUND}", f"tofu-test={samples.TESTS}")
     assert f"waits for those that {SPACE} requires" in said
     page.goto(said.split()[-1])
-    expect(page.get_by_text("checkov: checkov has 1 high and 1 low findings")).to_be_visible()
+    expect(page.get_by_text("checkov: checkov has 2 high findings")).to_be_visible()
     expect(page.get_by_text("tofu-test:")).to_have_count(0)
     look(page, "waiting")
 
     with larder.client(token) as client:
-        report = (tmp_path / "fixed.sarif").read_bytes()
         url = f"/api/v1/modules/{SPACE}/box/aws/1.0.0/checks/checkov"
-        assert client.put(url, content=report).status_code == 202
+        assert client.put(url, content=samples.FIXED.read_bytes()).status_code == 202
     expect(page.locator("#release-status[data-state=published]")).to_be_visible(timeout=60_000)
     page.goto(f"/modules/{SPACE}/box/aws/1.0.0/checks")
     expect(page.get_by_text("2 checks passed")).to_be_visible()
+    expect(page.get_by_text("Checkov 3.3.30")).to_be_visible()
+    expect(page.get_by_text("OpenTofu 1.12.6")).to_be_visible()
     look(page, "tab")
     page.goto(f"/namespaces/{SPACE}/checks")
     look(page, "policy")

@@ -108,6 +108,13 @@ def test_what_becomes_of_submodules_is_a_choice_of_three_by_the_old_name_of_two(
     assert (shown["submodules"], shown["allow_submodules"]) == (submodules, allowed)
 
 
+def test_a_dry_run_names_what_it_published_and_disconnects_nothing(synced, call, dora):
+    answer = call(dora).send("DELETE", f"/{synced['id']}?dry_run=1").json()
+
+    assert [(hit["name"], hit["note"]) for hit in answer["hits"]] == [("acme/vpc/aws", "1 version so far")]
+    assert call(dora).get(f"/{synced['id']}").status_code == 200
+
+
 def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, call, dora):
     assert call(dora).send("DELETE", f"/{connected['id']}").status_code == 204
 

@@ -150,7 +150,9 @@ def test_the_secret_of_the_webhook_is_shown_once(owner, written):
 
 
 def test_an_owner_disconnects_and_the_releases_stay(owner, written):
-    assert "Disconnect acme/terraform-aws-vpc?" in pages.shown(owner.get(f"{LIST}/{written.pk}/disconnect"))
+    page = pages.shown(owner.get(f"{LIST}/{written.pk}/disconnect"))
+    assert "Disconnect acme/terraform-aws-vpc?" in page
+    assert "No one is hit: it has published nothing." in page
     owner.post(f"{LIST}/{written.pk}/disconnect")
     assert "No repository is connected" in pages.shown(owner.get(LIST))
     assert owner.get(f"{LIST}/{written.pk}").status_code == 404

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.snippets import mirror_snippets
+from apps.contrib.mirror import snippets
 from tests.builders import misbehaving
 from tests.builders.keys import signing_key
 from tests.builders.misbehaving import Registry
@@ -72,7 +72,7 @@ def client_of(request: pytest.FixtureRequest, tmp_path: Path, settings) -> Calla
     def workspace(larder: Live, *hosts: str) -> Workspace:
         space = Workspace(tmp_path / f"workspace-{next(made)}", request.param, larder)
         settings.PUBLIC_URL = larder.url
-        configure(space, mirror_snippets.everything_block(hosts, client=request.param).text)
+        configure(space, snippets.everything_block(hosts, client=request.param).text)
         return space
 
     return workspace

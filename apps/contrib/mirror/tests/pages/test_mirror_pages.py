@@ -2,9 +2,9 @@
 
 import pytest
 
+from apps.contrib.mirror import snippets
 from apps.contrib.mirror.models import Upstream, UpstreamVersion, Verdict
 from apps.contrib.mirror.tests import mirrored
-from apps.snippets import mirror_snippets
 from tests.pages import queries_of, shown
 from tests.rows import for_each_row
 
@@ -13,13 +13,13 @@ RANDOM = "/mirror/providers/registry.opentofu.org/hashicorp/random"
 
 def test_everyone_gets_the_block_for_the_registries_that_they_may_read(browser_of, shelf, charlie):
     Upstream.objects.filter(host="registry.terraform.io").update(visibility="internal")
-    expected = mirror_snippets.everything_block(["registry.opentofu.org"]).text
+    expected = snippets.everything_block(["registry.opentofu.org"]).text
     assert expected in shown(browser_of(None).get("/mirror"))
 
     page = shown(browser_of(charlie).get("/mirror"))
     hosts = ["registry.opentofu.org", "registry.terraform.io"]
-    assert mirror_snippets.everything_block(hosts, client="terraform").text in page
-    assert mirror_snippets.everything_block(["registry.opentofu.org"], client="tofu").text in page
+    assert snippets.everything_block(hosts, client="terraform").text in page
+    assert snippets.everything_block(["registry.opentofu.org"], client="tofu").text in page
     assert 'token = "lrd_…"' in page  # one of the hosts is not public
     assert "registry.corp.example" not in page
 
@@ -27,7 +27,7 @@ def test_everyone_gets_the_block_for_the_registries_that_they_may_read(browser_o
 def test_the_block_names_the_same_hosts_in_both_methods_and_staff_are_offered_both_public_registries(
     browser_of, olga, charlie
 ):
-    text = mirror_snippets.everything_block(["registry.opentofu.org", "xn--bcher-kva.example"]).text
+    text = snippets.everything_block(["registry.opentofu.org", "xn--bcher-kva.example"]).text
     include, exclude = (text.partition(f"{name} = [")[2].partition("]")[0] for name in ("include", "exclude"))
     assert include == exclude
     assert '"bücher.example/*/*"' in include  # clients refuse the encoded form

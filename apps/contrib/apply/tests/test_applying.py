@@ -1,0 +1,217 @@
+"""`manage.py apply` and `manage.py export`: what differs changes once, and nothing else does."""
+
+import io
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.core.management import CommandError, call_command
+
+from apps.accounts.models import Grant, Membership, Namespace, Team, User
+from apps.audit.models import AuditEvent as Event
+from apps.contrib.apply import applying, schema
+from apps.contrib.apply.calls import ACCOUNT
+from apps.lib.errors import Invalid
+from tests import documents
+from tests.rows import for_each_row
+
+pytestmark = pytest.mark.django_db
+WHOLE = """
+teams:
+  - name: platform
+    description: Runs what others stand on
+    members: [{user: alice, manager: true}, bob]
+    service_accounts: [ci]
+    roles: [{namespace: tools, role: owner}]
+namespaces:
+  - name: tools
+    visibility: private
+    cooldown_hours: 4
+    requires_approval: true
+    quota_versions: 100
+    grants: [{user: charlie, role: reader}]
+    webhooks: [{url: "https://ci.acme.example/hook", events: [release.published]}]
+    signing_keys: [{generate: ed25519}]
+site_webhooks: [{url: "https://chat.acme.example/hook", events: [release.published]}]
+"""
+
+
+@pytest.fixture
+def apply(tmp_path: Path, alice: Any, bob: Any, charlie: Any) -> Any:
+    """`apply(text)`: the lines that the command prints."""
+
+    def run(text: str, **options: Any) -> list[str]:
+        file, out = tmp_path / "larder.yaml", io.StringIO()
+        file.write_text(text)
+        call_command("apply", str(file), stdout=out, **options)
+        return out.getvalue().splitlines()
+
+    return run
+
+
+def test_a_file_makes_a_registry_as_it_says_and_twice_changes_nothing(apply: Any) -> None:
+    planned = apply(WHOLE, plan=True)
+    assert planned[-1] == "10 to add."
+    assert not Namespace.objects.filter(name="tools").exists()
+
+    done = apply(WHOLE)
+
+    assert done[-1] == "10 added."
+    assert [line for line in done if line.startswith("+")] == planned[:-1]
+    tools = Namespace.objects.get(name="tools")
+    assert (tools.visibility, tools.cooldown_hours, tools.requires_approval, tools.quota_versions) == (
+        *("private", 4, True),
+        100,
+    )
+    assert Membership.objects.get(user__username="alice").is_manager
+    assert Grant.objects.get(namespace=tools, team__name="platform").get_role_display().lower() == "owner"
+    before = Event.objects.count()
+    assert "no changes" in apply(WHOLE)[-1]
+    assert "no changes" in apply(WHOLE, plan=True)[-1]
+    assert Event.objects.count() == before
+
+
+def test_every_change_is_audited_as_the_operator(apply: Any) -> None:
+    apply("teams: [platform]")
+
+    event = Event.objects.filter(subject__contains="platform").latest("pk")
+    assert event.actor_id == User.objects.get(username=ACCOUNT).pk
+    assert not User.objects.get(username=ACCOUNT).has_usable_password()
+
+
+def test_a_change_by_hand_is_a_difference(apply: Any) -> None:
+    apply(WHOLE)
+    Namespace.objects.filter(name="tools").update(cooldown_hours=0)
+    Team.objects.filter(name="platform").update(description="Mine")
+
+    assert apply(WHOLE, plan=True) == [
+        "~ teams platform: description Mine → Runs what others stand on",
+        "~ namespaces tools: cooldown_hours 0 → 4",
+        "2 to change.",
+    ]
+    assert apply(WHOLE)[-1] == "2 changed."
+    assert Namespace.objects.get(name="tools").visibility == "private"
+
+
+def test_what_the_file_lacks_stays_unless_its_kind_is_named(apply: Any, acme: Namespace) -> None:
+    apply(WHOLE)
+    less = yaml.safe_load(WHOLE)
+    less["namespaces"][0]["grants"], less["namespaces"][0]["webhooks"] = [], []
+    assert "no changes" in apply(yaml.safe_dump(less))[-1]
+
+    less["prune"] = ["grants", "namespaces"]
+    said = apply(yaml.safe_dump(less), plan=True)
+
+    # The operator stays the owner of what it made; roles of the team are its own, so the file has to name them here.
+    assert "- grants charlie of tools" in said
+    assert f"- grants {ACCOUNT} of tools" not in said
+    assert "- namespaces acme" in said
+    assert not any("webhooks" in line for line in said)
+
+
+def test_a_secret_is_read_from_where_the_file_says_and_sent_again_only_when_it_changes(
+    apply: Any, tmp_path: Path
+) -> None:
+    secret = tmp_path / "token"
+    secret.write_text("first\n")
+    text = f"""
+upstreams:
+  - {{host: registry.other.example, enabled: false, token: {{from_file: {secret}}}}}
+"""
+    assert apply(text)[0].endswith("token (secret)")
+    assert "no changes" in apply(text)[-1]
+
+    secret.write_text("second\n")
+    assert apply(text)[0] == "~ upstreams registry.other.example: token changes"
+
+
+def test_an_exported_registry_is_the_same_after_it_was_wiped_and_applied(apply: Any) -> None:
+    apply(WHOLE)
+    out = io.StringIO()
+    call_command("export", stdout=out)
+    assert "no changes" in apply(out.getvalue())[-1]
+
+    Grant.objects.all().delete()
+    Membership.objects.all().delete()
+    done = apply(out.getvalue())
+    assert "+ grants charlie of tools: role reader" in done
+    assert all(line.startswith("+") for line in done[:-1])
+    again = io.StringIO()
+    call_command("export", stdout=again)
+    assert again.getvalue() == out.getvalue()
+
+
+@for_each_row(
+    ("text", "said"),
+    [
+        ("[1]", "The file is a list"),
+        ("teams: [", "Line 1, column"),
+        ("teams: [a]\nteams: [b]", "Line 2: 'teams' is there twice"),
+        ("teams: &all [*all]", "recursive"),
+        ("teams: {name: a}", "teams is a map, expected a list"),
+        ("people: []", "The file has no 'people'"),
+        ("namespaces: [{name: a, visibility: secret}]", '"secret" is not a valid choice'),
+        ("namespaces: [{name: a}]", "visibility: This field is required"),
+        ("namespaces: [{name: a, visibility: public, colour: red}]", "namespaces[0] has no 'colour'"),
+        ("teams: [a, A]", "'A' is described at teams[0] already"),
+        ("teams: ['a/b']", "'a/b' cannot be a name"),
+        ("teams: [{description: x}]", "teams[0] has no name"),
+        ("teams: [{name: a, description: {from_variable: NO_SUCH_VARIABLE}}]", "'NO_SUCH_VARIABLE' is not set"),
+        ("teams: [{name: a, description: {from_file: /nowhere/at-all}}]", "'/nowhere/at-all' cannot be read"),
+        ("prune: [everything]", "prune has no 'everything'"),
+        ("!!python/object:os.system x", "could not determine a constructor"),
+    ],
+)
+def test_a_mistake_is_named_with_its_place_and_nothing_changes(apply: Any, text: str, said: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        apply(text)
+
+    assert said in str(raised.value)
+    assert not Team.objects.exists()
+
+
+def test_all_mistakes_are_listed_at_once(apply: Any) -> None:
+    with pytest.raises(CommandError, match="The file has 2 mistakes"):
+        apply("teams: [{name: a, colour: red}, {description: x}]")
+
+
+def test_what_only_the_registry_finds_leaves_nothing_of_its_entry(apply: Any) -> None:
+    with pytest.raises(CommandError) as raised:
+        apply("teams: [first, {name: second, members: [nobody-there]}]")
+
+    assert "teams[1].members[0]: There is no user nobody-there" in str(raised.value)
+    assert "Nothing of teams[1] was changed" in str(raised.value)
+    assert [team.name for team in Team.objects.all()] == ["first"]
+
+
+def test_a_person_called_apply_is_not_made_an_operator(apply: Any, django_user_model: Any) -> None:
+    django_user_model.objects.create_user(username=ACCOUNT, password="correct horse")
+
+    with pytest.raises(CommandError, match="is that of a person"):
+        apply("teams: [platform]")
+
+
+def test_the_file_of_the_setting_is_applied_at_the_start(settings: Any, tmp_path: Path) -> None:
+    settings.APPLY = replace(settings.APPLY, file=str(tmp_path / "larder.yaml"))
+    with pytest.raises(Invalid, match="cannot be read"):
+        applying.at_start()
+
+    (tmp_path / "larder.yaml").write_text("teams: [platform]")
+    applying.at_start()
+
+    assert Team.objects.filter(name="platform").exists()
+
+
+def test_the_page_s_file_fits_the_schema_that_editors_read() -> None:
+    import jsonschema
+
+    found = schema.document()
+    jsonschema.Draft202012Validator.check_schema(found)
+    checker = jsonschema.Draft202012Validator(found)
+    page = [fence.text for fence in documents.fences("docs/as-code.md") if fence.language == "yaml"]
+    for text in (WHOLE, *page):
+        assert list(checker.iter_errors(yaml.safe_load(text))) == []
+    assert list(checker.iter_errors({"namespaces": [{"name": "a", "colour": "red"}]}))
+    assert list(checker.iter_errors({"teams": [{"description": "no name"}]}))

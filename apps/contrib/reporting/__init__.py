@@ -1,0 +1,1 @@
+"""Reports of pipelines: which versions of this registry their configurations have installed."""

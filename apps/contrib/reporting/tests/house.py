@@ -1,0 +1,3 @@
+"""The rows of reports in the tables of the house tests (see tests/rooms.py)."""
+
+LIMITED = {("api:usage", "POST"): "api"}
