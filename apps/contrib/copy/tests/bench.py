@@ -25,13 +25,18 @@ MODULES_A_SECOND, SECONDS = 3, 60
 CHANGES = 20
 
 
+PARTS = ("static",)
+
+
 def measure(bench: Bench) -> Iterator[Figure]:
     yield from static_reads.measure(bench)
     for count in (100, 200) if bench.is_tiny else (500, FIRST):
         size = Size(count // 50, 50, 1, 1, 1)
         with start_live(bench.folder / f"static-{count}", why="measured", LARDER_TLS="off") as live:
             fill(live, size)
-            found = json.loads(live.manage("shell", "-v", "0", "-c", "from bench import static; static.write()"))
+            found = json.loads(
+                live.manage("shell", "-v", "0", "-c", "from apps.contrib.copy.tests import bench; bench.write()")
+            )
         yield Figure(
             f"versions written the first time, of {found['versions']:,}",
             [found["versions"] / found["seconds"]],
