@@ -7,6 +7,7 @@ same for large ones. 500,000 versions in 10 minutes are 833 a second.
 import json
 import resource
 import statistics
+import sys
 import tempfile
 import threading
 import time
@@ -154,9 +155,8 @@ def write() -> None:
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
             changes = [_change(own, number) for number in range(CHANGES)]
     count = rows.count()
-    print(
-        json.dumps({"versions": count, "seconds": seconds, "processor": processor, "memory": more, "changes": changes})
-    )
+    found = {"versions": count, "seconds": seconds, "processor": processor, "memory": more, "changes": changes}
+    sys.stdout.write(f"{json.dumps(found)}\n")
 
 
 def _change(own: Any, number: int) -> float:
