@@ -6,6 +6,7 @@ collect_ignore = [str(folder) for folder in rooms.ALL if folder not in rooms.HER
 pytest_plugins = [
     "tests.cast",
     "tests.chaos.report",
+    "tests.e2e.providers",  # one depot for each Larder: a fixture that two files import is made twice
     "tests.failures",
     "tests.garbage",
     "tests.migrated",

@@ -30,12 +30,12 @@ from bench import (
     slow,
     stale,
     starts,
-    static,
     uploads,
     upstream,
 )
 from bench.larder import Bench
 from bench.report import Figure
+from tests import rooms
 
 # In the order in which they run: neighbours share a Larder.
 PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
@@ -57,9 +57,10 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "inspection": inspection.measure,
     "signing": signing.measure,
     "stale": stale.measure,
-    "static": static.measure,
     "starts": starts.measure,
 }
+# What a room measures of itself.
+PARTS |= {part: module.measure for module in rooms.modules("bench") for part in module.PARTS}
 DOCUMENT = Path(__file__).resolve().parent.parent / "docs" / "performance.md"
 BEGIN, END = "<!-- figures: bench/run.py --write-docs -->\n", "<!-- end of the figures -->\n"
 

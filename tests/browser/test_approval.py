@@ -76,7 +76,7 @@ def test_bob_approves_what_alice_published_and_alice_cannot(chromium, live, vine
     with browser_of(chromium, live, watch, "bob") as open_:
         page = open_(viewport={"width": 320, "height": 900}).new_page()
         page.goto("/approvals")
-        page.get_by_role("link", name=re.compile("apple")).click()
+        page.get_by_role("link", name="Review vineyard/apple/null").click()
         expect(page).to_have_url(re.compile(f"{url}$"))
         expect(page.locator("[data-rule=input_made_required]")).to_contain_text("name")
         page.locator("[data-file='README.md'] summary").click()

@@ -7,12 +7,9 @@ import pytest
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Site
 from tests.e2e.pages import Registry, registry_of_the_pages
-from tests.e2e.providers import depot
 from tests.e2e.workspace import Workspace
 from tests.live import Live
 from tests.needs import CLIENTS
-
-__all__ = ["depot"]
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinst
 OTHERS = {
     *("root_urls", "api_urls", "portal_urls", "staff_menu", "reader_menu", "namespace_menu", "version_tabs"),
     *("usage_parts", "periodic_tasks", "queues", "help_topics", "how_to", "admin_lists", "page_sections", "parts"),
-    *("sign_in_routes", "act_permissions"),
+    *("sign_in_routes", "act_permissions", "described"),
 }
 # What is no document of a program.
 TEXTS = {"", ".py", ".toml", ".txt", ".html", ".js", ".css", ".yml", ".yaml", ".json", ".conf", ".sh"}

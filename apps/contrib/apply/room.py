@@ -9,4 +9,3 @@ class Apply(Room):
     settings = {"APPLY": "settings_values.read"}
     preparations = ("applying.at_start",)
     exports = ("exporting.text_here",)
-    help_topics = {"as-code": "as-code"}

@@ -14,6 +14,7 @@ from apps.contrib.copy.writing import following
 class CopyAdmin(ReadOnlyAdmin[Copy]):
     names = ("static copy", "static copies")
     list_display = ("title", "behind", "current_at", "addresses_count", "failure")
+    csv_columns = ("url", "current_at", "whole_at", "generation", "failing_since", "failure")
     fields = (("title", "behind"), ("current_at", "whole_at", "generation"), ("failing_since", "failure"), "fence")
 
     @admin.display(description="URL")
@@ -36,4 +37,5 @@ class CopyAdmin(ReadOnlyAdmin[Copy]):
 class DueAdmin(ReadOnlyAdmin[Due]):
     names = ("change that the static copy lacks", "changes that the static copy lacks")
     list_display = ("scope", "created_at")
+    csv_columns = ("scope", "created_at")
     fields = (("scope", "created_at"),)

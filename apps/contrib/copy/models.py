@@ -81,7 +81,7 @@ class Due(models.Model):
     """A change that is not in the copy yet, written in the transaction that makes it."""
 
     scope = models.CharField(max_length=400, help_text="See writing/following.py.")
-    created_at = models.DateTimeField(auto_now_add=True)
+    created_at = models.DateTimeField(auto_now_add=True, db_index=True)
 
     def __str__(self) -> str:
         return self.scope

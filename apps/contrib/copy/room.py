@@ -23,7 +23,7 @@ class Copy(Room):
     after_publication = ("bundle.importing.published",)
 
     admin_lists = ("Static copy", ("Copy", "Due"))
-    alarm_tiles = {"static copy that fails": ("Copy", "monitoring.failing", "", "monitoring.why")}
+    alarm_tiles = {"static copy that fails": ("Copy", "monitoring.failing", "?", "monitoring.why")}
     parts = {
         "static-copy": Part(
             "Static copy",

@@ -16,7 +16,8 @@ DUNDERS = ("__init__", "__new__", "__post_init__", "__call__", "__enter__", "__e
 LIBRARY = "a library's"
 # What an annotation says that says nothing.
 UNKNOWN = ("", "object", "typing.Any", "typing.Self")
-IN_A_THREAD = {"threading.Thread": 1, "threading.Timer": 1}  # the position of what it calls
+# The position of what it calls.
+IN_A_THREAD = {"threading.Thread": 1, "threading.Timer": 1, "apps.lib.process.periodic.Periodic": 1}
 
 
 class Calls:

@@ -144,9 +144,9 @@ def _views(resolver: URLResolver) -> set[str]:
 
 
 def _contributed() -> set[str]:
-    """Return what the doors of the rooms name, except for what operators run by hand."""
+    """Return what the doors of the rooms name, except for what operators run by hand, and what only a start calls."""
     doors = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)} - {
-        "doctor_looks"
+        *("doctor_looks", "exports", "preparations")
     }
     return {f"{one.name}.{text}" for one in rooms() for name in doors for text in _texts(getattr(one, name), "")}
 

@@ -12,6 +12,8 @@ POLICY = tomllib.loads((sources.CHECKOUT / "tests/house/policy/policy.toml").rea
 for part in rooms.tables("policy"):
     POLICY["profile"] |= part.get("profile", {})
     POLICY["route"] |= part["route"]
+    for key, values in part.get("unnamed", {}).items():
+        POLICY["unnamed"][key] += values
 COLUMNS = POLICY["columns"]
 LIKE = POLICY["like"]
 VISIBILITIES = ("private", "internal", "public")

@@ -1,4 +1,4 @@
-"""The tree as a follower reads it, with a token: the manifest names what is private, so only staff get it."""
+"""The tree as a follower reads it, with a token: the manifest names what is private, so only operators get it."""
 
 import re
 import time
@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
+from apps.accounts.access import gate
 from apps.blobs.backends import Missing
 from apps.contrib.copy.tree import layout
 from apps.contrib.copy.writing import targets
@@ -26,10 +27,10 @@ class Tree(ProtocolView):
         viewer = self.viewer
         if viewer.user is None:
             raise CredentialsRequired(
-                "Following this registry needs a token.", hint="Use one of staff, without limits."
+                "Following this registry needs a token.", hint="Use one of an operator, without limits."
             )
-        if not viewer.user.is_staff or (viewer.token and (viewer.token.is_limited or viewer.token.only_name)):
-            raise RoleRequired("Following this registry needs a token of staff, without limits.")
+        if not gate.operates(viewer) or (viewer.token and (viewer.token.is_limited or viewer.token.only_name)):
+            raise RoleRequired("Following this registry needs a token of an operator, without limits.")
         found = _FILE.fullmatch(path)
         is_ours = layout.is_place(found[1]) if found else _MANIFEST.fullmatch(path)
         copy = targets.at(settings.STATIC_COPY.url) if is_ours and settings.STATIC_COPY.url else None

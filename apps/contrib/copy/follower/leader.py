@@ -121,6 +121,6 @@ def _route() -> fetching.Route:
 _HEADERS = {"User-Agent": "Larder (follower)", "Accept-Encoding": "identity"}
 _HINTS: Mapping[int, str] = {
     HTTPStatus.UNAUTHORIZED: "LARDER_FOLLOW_TOKEN_FILE needs a valid token of the leader.",
-    HTTPStatus.FORBIDDEN: "The token needs to be one of staff, without limits.",
+    HTTPStatus.FORBIDDEN: "The token needs to be one of an operator, without limits.",
     HTTPStatus.NOT_FOUND: "The leader has no static copy, or is writing it for the first time.",
 }

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import unquote, urlsplit
 
+from django.utils.module_loading import import_string
+
 from apps.blobs import store
 from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.tree.documents import Content, Stored
@@ -63,9 +65,8 @@ class Target(Protocol):
 def at(url: str) -> Target:
     if urlsplit(url).scheme == "file":
         return Folder(Path(unquote(urlsplit(url).path)))
-    from apps.contrib.copy.writing.bucket import Bucket  # boto3 costs 0.3 s and 20 MB
-
-    return Bucket(url)
+    bucket: Target = import_string("apps.contrib.copy.writing.bucket.Bucket")(url)  # boto3 costs 0.3 s and 20 MB
+    return bucket
 
 
 class Folder:

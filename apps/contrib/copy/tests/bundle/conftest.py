@@ -27,10 +27,9 @@ from tests import shelves
 from tests.builders import providers
 from tests.cast import BLOBS
 from tests.e2e.conftest import terraform
-from tests.e2e.providers import depot
 from tests.providers.draft_client import hold, register, signed, work
 
-__all__ = ["depot", "terraform"]
+__all__ = ["terraform"]
 
 VPC = ModuleAddress("acme", "vpc", "aws")
 PLATFORMS = ("darwin_arm64", "linux_amd64")

@@ -14,13 +14,12 @@ import pytest
 
 from apps.lib.settings_values.storage_urls import S3Address
 from tests import documents, s3
-from tests.e2e.providers import Depot, depot
+from tests.e2e.providers import Depot
 from tests.e2e.workspace import Workspace
 from tests.live import CHECKOUT, Live
 from tests.needs import CLIENTS, needs
 from tests.postgres import free_port
 
-__all__ = ["depot"]
 pytestmark = pytest.mark.live
 PAGE = "docs/static-copy-edge.md"
 CDN = """

@@ -1,3 +1,3 @@
-from tests.browser.conftest import chromium, watch
+from tests.browser.conftest import chromium, open_browser, page, signed_in, space, watch
 
-__all__ = ["chromium", "watch"]
+__all__ = ["chromium", "open_browser", "page", "signed_in", "space", "watch"]
