@@ -44,6 +44,11 @@ def text(name: str, default: str = "") -> str:
     return os.environ.get(name, "").strip() or default  # noqa: TID251
 
 
+def named_in_a_file(name: str) -> str:
+    """A variable that a file of operators refers to: none of Larder's."""
+    return os.environ.get(name, "").strip()  # noqa: TID251
+
+
 @contextmanager
 def stopping(name: str) -> Iterator[None]:
     """Stop the start with a sentence that names the variable."""

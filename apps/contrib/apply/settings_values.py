@@ -12,4 +12,4 @@ class Apply:
 
 
 def read(env: Any) -> Apply:
-    return Apply(env.text("LARDER_APPLY_FILE"), env.text)
+    return Apply(env.text("LARDER_APPLY_FILE"), env.named_in_a_file)

@@ -33,7 +33,7 @@ def measure(bench: Bench) -> Iterator[Figure]:
     yield from static_reads.measure(bench)
     for count in (100, 200) if bench.is_tiny else (500, FIRST):
         size = Size(count // 50, 50, 1, 1, 1)
-        with start_live(bench.folder / f"static-{count}", why="measured", LARDER_TLS="off") as live:
+        with start_live(bench.folder / f"static-{count}", why="so many versions are written", LARDER_TLS="off") as live:
             fill(live, size)
             found = json.loads(
                 live.manage("shell", "-v", "0", "-c", "from apps.contrib.copy.tests import bench; bench.write()")
@@ -55,7 +55,7 @@ def _following(bench: Bench) -> Iterator[Figure]:
     folder = bench.folder / "static-following"
     copy = folder / "copy"
     variables = {"LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off", "LARDER_STATIC_COPY_URL": f"file://{copy}"}
-    with start_live(folder, why="measured", **variables) as live:
+    with start_live(folder, why="its copy follows publications", **variables) as live:
         yield _publishing(bench, live, copy)
         stale, late = _stale(live, copy, 8 if bench.is_tiny else bench.trials)
         what = f"stale files after an acknowledged change, {bench.trials:,} trials"
