@@ -43,6 +43,26 @@ def test_a_module_is_written_with_its_bytes_as_hard_links(published, tree, follo
     assert numbers(tree) == ["1.2.0"]
 
 
+def test_private_bytes_stay_closed_to_other_users_of_the_host(acme, published, tree, follow):
+    """A link has the mode of the blob, in a store whose folder may be open to all."""
+    release = published()
+    blob = store.path_of(release.digest)
+
+    follow()
+
+    closed = [path for path in (tree / "private").rglob("*") if path.is_file()] + [*(tree / "manifest").glob("*.json")]
+    assert len(closed) > 3
+    assert {path.stat().st_mode & 0o777 for path in closed} == {0o440}
+    assert blob.stat().st_mode & 0o007 == 0
+
+    acme.visibility = Visibility.PUBLIC
+    acme.save(update_fields=["visibility"])
+    Due.objects.create(scope="everything")
+    follow()
+
+    assert (tree / "public" / ZIP).stat().st_mode & 0o777 == 0o444
+
+
 def test_a_provider_is_written_for_the_registry_and_for_the_mirror(acme, tree, follow, files):
     key = cast.frozen_key(acme)
     cast.add_version(key, None, "dns", "1.2.0", ["linux_amd64"])

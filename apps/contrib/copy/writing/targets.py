@@ -8,6 +8,7 @@ import errno
 import fcntl
 import hashlib
 import os
+import stat
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,8 +27,13 @@ WRITING = ".writing"
 STEP = 256 * 1024  # bytes
 # From so many files on one sync of the whole disk is faster than one for each.
 MANY = 64
-# The web server runs as another user. It reads private files as a member of the folder's group.
-FILE_MODE, FOLDER_MODE, PRIVATE_MODE = 0o444, 0o755, 0o750
+# The web server runs as another user, and reads private files as a member of the folder's group. No one else may: a link
+# shares its mode with the blob, whose folder may be open to all. What is not below public/ names what is private.
+PUBLIC_MODE, PRIVATE_MODE, FOLDER_MODE, PRIVATE_FOLDER_MODE = 0o444, 0o440, 0o755, 0o750
+
+
+def _mode_of(path: str) -> int:
+    return PUBLIC_MODE if path.startswith("public/") else PRIVATE_MODE
 
 
 class Busy(StorageUnavailable):
@@ -82,7 +88,7 @@ class Folder:
     def held(self) -> Iterator[None]:
         with _errors():
             (self.root / WRITING).mkdir(parents=True, exist_ok=True)
-            (self.root / "private").mkdir(mode=PRIVATE_MODE, exist_ok=True)
+            (self.root / "private").mkdir(mode=PRIVATE_FOLDER_MODE, exist_ok=True)
             lock = (self.root / WRITING / "lock").open("w")
         with lock:
             try:
@@ -98,7 +104,7 @@ class Folder:
     def put(self, files: Sequence[File], *, is_last: bool = True) -> None:
         with _errors():
             new: list[Path] = []
-            written = [(self._written(content, new), self.root / path) for path, content in files]
+            written = [(self._written(path, content, new), self.root / path) for path, content in files]
             self._settle([*new, *self._changed])
             for temporary, target in written:
                 self._make(target.parent)
@@ -150,19 +156,21 @@ class Folder:
         except FileNotFoundError:
             raise store.Missing(f"{path} is not in the copy.") from None
 
-    def _written(self, content: Content, new: list[Path]) -> Path:
+    def _written(self, path: str, content: Content, new: list[Path]) -> Path:
         """Write a temporary file. It is added to `new` unless its bytes are durable: those of a link are."""
         self._number += 1
         temporary = self.root / WRITING / f"{os.getpid()}-{self._number}.part"
         if isinstance(content, bytes):
             temporary.write_bytes(content)
         elif self._linked(content, temporary):
+            # Who may read it under another name still may.
+            temporary.chmod(stat.S_IMODE(temporary.stat().st_mode) | _mode_of(path))
             return temporary
         else:
             with temporary.open("wb") as file:
                 for step in store.read(content.digest):
                     file.write(step)
-        temporary.chmod(FILE_MODE)
+        temporary.chmod(_mode_of(path))
         new.append(temporary)
         return temporary
 
@@ -181,7 +189,6 @@ class Folder:
             if error.errno in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
                 return False
             raise
-        temporary.chmod(FILE_MODE)
         return True
 
     def _make(self, folder: Path) -> None:
