@@ -35,7 +35,7 @@ class AuditEvent(models.Model):
         max_length=45, blank=True, db_default="", help_text="IP address of the client. Empty for Larder itself."
     )
     namespace = models.CharField(
-        max_length=64, blank=True, db_default="", help_text="The subject in canonical form, if it has one."
+        max_length=64, blank=True, db_default="", help_text="Canonical name of the namespace that it is about, if any."
     )
     subject = models.CharField(max_length=300, db_index=True, help_text="The address of the changed object.")
     detail = models.JSONField(default=dict)
@@ -61,7 +61,7 @@ class Link(models.Model):
     """A link of the chain over the events, in the order of its numbers; see chain.py. A row is never changed."""
 
     event_id = models.BigIntegerField(unique=True)
-    at = models.DateTimeField(help_text="Digest of the event.")
+    at = models.DateTimeField(help_text="When the event happened.")
     previous = models.CharField(max_length=64, unique=True, help_text="Digest of the previous link.")
     digest = models.CharField(max_length=64)
 

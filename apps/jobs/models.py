@@ -176,7 +176,7 @@ class Heartbeat(models.Model):
     """When a worker last reported, or beat, for /readyz."""
 
     worker = models.CharField(max_length=120, unique=True)
-    queues = models.CharField(max_length=60, db_default="check sign", help_text="Object that it works on.")
+    queues = models.CharField(max_length=60, db_default="check sign", help_text="Queues that it takes jobs from.")
     at = models.DateTimeField()
 
     def __str__(self) -> str:

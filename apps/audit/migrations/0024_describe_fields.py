@@ -17,12 +17,12 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='auditevent',
             name='namespace',
-            field=models.CharField(blank=True, db_default='', help_text='The subject in canonical form, if it has one.', max_length=64),
+            field=models.CharField(blank=True, db_default='', help_text='Canonical name of the namespace that it is about, if any.', max_length=64),
         ),
         migrations.AlterField(
             model_name='link',
             name='at',
-            field=models.DateTimeField(help_text='Digest of the event.'),
+            field=models.DateTimeField(help_text='When the event happened.'),
         ),
         migrations.AlterField(
             model_name='link',

@@ -12,7 +12,7 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='heartbeat',
             name='queues',
-            field=models.CharField(db_default='check sign', help_text='Object that it works on.', max_length=60),
+            field=models.CharField(db_default='check sign', help_text='Queues that it takes jobs from.', max_length=60),
         ),
         migrations.AlterField(
             model_name='job',
