@@ -47,6 +47,7 @@ def test_private_bytes_stay_closed_to_other_users_of_the_host(acme, published, t
     """A link has the mode of the blob, in a store whose folder may be open to all."""
     release = published()
     blob = store.path_of(release.digest)
+    assert blob is not None
 
     follow()
 

@@ -27,7 +27,7 @@ WRITING = ".writing"
 STEP = 256 * 1024  # bytes
 # From so many files on one sync of the whole disk is faster than one for each.
 MANY = 64
-# The web server runs as another user, and reads private files as a member of the folder's group. No one else may: a link
+# The web server is another user, and reads private files as a member of the folder's group. No one else may: a link
 # shares its mode with the blob, whose folder may be open to all. What is not below public/ names what is private.
 PUBLIC_MODE, PRIVATE_MODE, FOLDER_MODE, PRIVATE_FOLDER_MODE = 0o444, 0o440, 0o755, 0o750
 
