@@ -9,7 +9,7 @@
 Its words are those of the API. A value `{from_file: …}` or `{from_variable: …}` is read from there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -146,9 +146,7 @@ class _Reader:
                 found += self.listed(kind, data[kind.word], f"{place}{kind.word}", parents)
         return found
 
-    def listed(
-        self, kind: Described, given: Any, place: str, parents: tuple[str, ...]
-    ) -> Iterator[Entry] | list[Entry]:
+    def listed(self, kind: Described, given: Any, place: str, parents: tuple[str, ...]) -> list[Entry]:
         if kind.is_only:
             given = [given]
         elif not isinstance(given, list):

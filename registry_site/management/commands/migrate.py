@@ -1,3 +1,5 @@
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
@@ -26,29 +28,23 @@ class Command(Migrate):
                 call_command("createcachetable", verbosity=0)
                 if not options["app_label"]:  # otherwise tables may be missing
                     staff_roles.bring_up_to_date()
-                    self.ask_rooms()
+                    with refusals():
+                        schema.ask_rooms()
                     if password := env.text("LARDER_ADMIN_PASSWORD"):
                         first_run.create_admin(password)
-                    self.prepare()
-
-    @staticmethod
-    def ask_rooms() -> None:
-        try:
-            schema.ask_rooms()
-        except bootstrap.CannotStartError as refusal:
-            raise CommandError(str(refusal)) from refusal
-
-    @staticmethod
-    def prepare() -> None:
-        try:
-            schema.prepare()
-        except bootstrap.CannotStartError as refusal:
-            raise CommandError(str(refusal)) from refusal
+                    with refusals():
+                        schema.prepare()
 
     @staticmethod
     def refuse_edited_tables() -> None:
-        try:
+        with refusals():
             restoring.require_none()
             schema.check_recorded()
-        except bootstrap.CannotStartError as refusal:
-            raise CommandError(str(refusal)) from refusal
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    try:
+        yield
+    except bootstrap.CannotStartError as refusal:
+        raise CommandError(str(refusal)) from refusal
