@@ -172,6 +172,8 @@ class Room(AppConfig):
     namespace_contents: Names = ()
     namespace_endings: Names = ()
 
+    # `notify.channels.Channel`: a way by which notices leave.
+    channels: Names = ()
     # `attention.matter.Matter`: rows of the table of what needs attention, with who can act and who is only told.
     attention: Names = ()
 

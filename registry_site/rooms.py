@@ -22,6 +22,7 @@ INSTALLED_ROOMS = {
     "graph": "apps.contrib.graph.room.DependencyGraph",
     "builder": "apps.contrib.builder.room.Builder",
     "trusted": "apps.contrib.trusted.room.Trusted",
+    "webhooks": "apps.contrib.webhooks.room.Webhooks",
     "cleanup": "apps.contrib.cleanup.room.Cleanup",
     "apply": "apps.contrib.apply.room.Apply",
     "copy": "apps.contrib.copy.room.Copy",

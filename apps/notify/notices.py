@@ -254,9 +254,8 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
             page, version = f"portal:{kind}-versions", ""
         return reverse(page, args=[*parts, *version.split()])
     if name == "webhook.disabled":
-        number = address.rpartition("/")[2]
-        one = "portal:webhook" if namespace else "portal:site-webhook"
-        return reverse(one, args=[namespace.name, number] if namespace else [number])
+        of_namespace = f"/namespaces/{namespace.name}" if namespace else ""
+        return f"{of_namespace}/webhooks/{address.rpartition('/')[2]}"
     if namespace is None:  # an event of the whole site
         return ""
     if name in OF_CONNECTIONS:

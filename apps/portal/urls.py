@@ -6,7 +6,7 @@ from apps.portal.frame import branding, context, reauthentication
 from apps.portal.help import api, how_to
 from apps.portal.help import pages as docs
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, connections, keys, members, publishing, webhooks
+from apps.portal.namespaces import access, connections, keys, members, publishing
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -63,7 +63,6 @@ urlpatterns = [
     *connections.urlpatterns,
     *keys.urlpatterns,
     *feeds.urlpatterns,
-    *webhooks.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *person.urlpatterns,

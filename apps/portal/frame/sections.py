@@ -1,5 +1,5 @@
-"""Sections that rooms add to pages of others: to the page of a release, that which compares two versions, and the
-block that calls a module.
+"""Sections that rooms add to pages of others: to the page of a release, that which compares two versions, the block
+that calls a module, and the page that writes to users.
 """
 
 from dataclasses import dataclass

@@ -14,14 +14,14 @@ from django.db.models import Case, IntegerField, Min, When
 from django.utils import timezone
 
 from apps.accounts.identity import sealing
+from apps.contrib.webhooks import deliveries, hooks
 from apps.jobs.models import claimed
 from apps.jobs.threads import Threads
 from apps.lib.errors import RegistryError
 from apps.lib.net import fetching
 from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import metrics
-from apps.notify import webhooks
-from apps.notify.mail import mailing
+from apps.notify.channels import Channel
 from apps.notify.models import Delivery, State, Webhook
 
 # After the first attempt and each further one: the last is made a day after the first.
@@ -67,9 +67,9 @@ def due_webhooks() -> list[int]:
 def _due() -> Iterator[tuple[int, str]]:
     """Each due webhook with those that it shares threads with. Receivers that hang take one for ten seconds each."""
     numbers = due_webhooks()
-    hooks = Webhook.objects.only("url", "failing_since").in_bulk(numbers)
+    found = Webhook.objects.only("url", "failing_since").in_bulk(numbers)
     for number in numbers:
-        if hook := hooks.get(number):  # not deleted meanwhile
+        if hook := found.get(number):  # not deleted meanwhile
             yield number, "" if hook.failing_since else hook.host
 
 
@@ -94,8 +94,8 @@ def _attempt(delivery: Delivery) -> bool:
         sealed = [hook.sealed_secret]
         if hook.former_until is not None and hook.former_until > timezone.now():
             sealed.append(hook.former_secret)
-        headers = webhooks.headers_of(
-            delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, webhooks.PURPOSE) for one in sealed]
+        headers = hooks.headers_of(
+            delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, hooks.PURPOSE) for one in sealed]
         )
         kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
         said = fetching.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
@@ -130,9 +130,9 @@ def _failed(delivery: Delivery, result: Mapping[str, object]) -> None:
     Webhook.objects.filter(pk=hook.pk, failing_since=None).update(failing_since=now)
     log.info("webhook_failed", webhook=hook.pk, attempt=delivery.attempts, error=result["error"])
     if result["status"] == GONE:
-        webhooks.disable(hook, "The receiver answered 410 (gone).")
+        hooks.disable(hook, "The receiver answered 410 (gone).")
     elif hook.failing_since is not None and hook.failing_since < now - GIVE_UP_AFTER:
-        webhooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
+        hooks.disable(hook, f"Every delivery of the last {GIVE_UP_AFTER.days} days failed.")
 
 
 def _end(delivery: Delivery, **changes: object) -> None:
@@ -141,4 +141,11 @@ def _end(delivery: Delivery, **changes: object) -> None:
 
 
 sender = Threads("webhook", _due, send_of, most=THREADS, share=lambda: SHARE)
-mailer = Threads("mail", lambda: [(0, None)], lambda _: mailing.send_due(), most=1)
+CHANNEL = Channel(
+    "webhook",
+    write=deliveries.write,
+    wake=sender.wake,
+    pending=lambda: Delivery.objects.filter(state=State.WAITING),
+    ended_before=lambda at: Delivery.objects.exclude(state=State.WAITING).filter(ended_at__lt=at),
+    receivers=lambda namespace, event: len(deliveries.listening(namespace, event)),
+)

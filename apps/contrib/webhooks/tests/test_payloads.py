@@ -11,11 +11,16 @@ from apps.accounts import namespaces
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
-from apps.notify import webhooks
-from apps.notify.models import Delivery, OutboxEvent, State, Webhook
+from apps.audit.models import AuditEvent
+from apps.contrib.webhooks import deliveries, hooks
+from apps.contrib.webhooks.tests.conftest import tell
+from apps.notify.models import Delivery, OutboxEvent, Shape, State, Webhook
+from apps.notify.notices import notices_of
 from apps.releases.lifecycle import verbs
+from tests.builders.approving import client_of, decide
+from tests.builders.archives import module_zip
 from tests.house import sources
-from tests.notify.conftest import event, tell
+from tests.notify.conftest import event
 from tests.rows import for_each_row
 
 PAGE = (sources.CHECKOUT / "docs/webhooks.md").read_text()
@@ -75,7 +80,7 @@ def test_the_example_of_the_documentation_has_the_fields_of_a_real_one(published
 
 def test_both_secrets_sign_for_a_day_after_an_exchange(hooked, dora):
     hook, former, there = hooked()
-    secret = webhooks.rotate(hook=hook, actor=Viewer(dora))
+    secret = hooks.rotate(hook=hook, actor=Viewer(dora))
     event()
     tell()
     [got] = there.received
@@ -132,3 +137,36 @@ def test_a_role_names_who_got_it(hooked, acme, dora, charlie):
     data = json.loads(there.received[0].body)["data"]
     assert (data["user"], data["role"], data["by"]) == ("charlie", "reader", "dora")
     assert Grant.objects.filter(user=charlie).exists()
+
+
+def test_programs_are_told_what_breaks_as_well(published):
+    published(version="1.2.0", data=module_zip({"main.tf": "".join(f'variable "in_{n}" {{}}\n' for n in range(7))}))
+    published(version="2.0.0", data=module_zip({"main.tf": ""}))
+    first, second = notices_of(AuditEvent.objects.filter(kind=Kind.RELEASE_PUBLISHED).order_by("pk"))
+    sentence = "Breaks users of 1.2.0: input in_0, input in_1, input in_2, input in_3, input in_4 and 2 more."
+
+    for shape in Shape:
+        assert sentence in deliveries.body_of(second, shape).replace("\N{ZERO WIDTH SPACE}", "")
+        assert "reaks" not in deliveries.body_of(first, shape)
+
+
+def told(kind):
+    """The body of a webhook about the latest event of that kind."""
+    event = AuditEvent.objects.filter(kind=kind).latest("pk")
+    return json.loads(deliveries.body_of(notices_of([event])[0], Shape.STANDARD))
+
+
+def test_webhooks_have_what_a_bot_needs(waiting, bob, settings):
+    body = told("namespace:release:approval-requested")
+
+    assert body["type"] == "release.awaiting-approval"
+    data = body["data"]
+    assert (data["release"], data["digest"]) == (str(waiting.public_id), waiting.digest)
+    assert data["unusual"] == ["This is the first release of acme/vpc/aws."]
+    assert data["url"] == f"{settings.PUBLIC_URL}/releases/{waiting.public_id}"
+    assert data["by"] is None
+
+    decide(client_of(bob), waiting, "decline", reason="Not today")
+    declined = told("namespace:release:declined")
+    assert (declined["type"], declined["data"]["reason"]) == ("release.declined", "Not today")
+    assert declined["data"]["text"] == "acme/vpc/aws 1.2.0 was declined by bob."

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
+from apps.contrib.webhooks.tests.conftest import tell
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Webhook
-from tests.notify.conftest import tell
 from tests.notify.receiver import says
 
 LIST = "/namespaces/acme/webhooks"

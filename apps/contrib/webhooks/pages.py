@@ -15,14 +15,16 @@ from django.views.decorators.debug import sensitive_variables
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from apps.accounts.access import gate, operators
+from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.models import Namespace, Role
+from apps.contrib.webhooks import hooks
+from apps.contrib.webhooks.deliveries import listening
+from apps.contrib.webhooks.impact import of_webhook
 from apps.lib.errors import Conflict, Invalid, NotFound
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
-from apps.notify import webhooks
 from apps.notify.events import EVENTS
 from apps.notify.models import Shape, State, Webhook
-from apps.notify.webhook_impact import of_webhook
 from apps.portal.frame import one_time_secret, reauthentication
 from apps.portal.frame.forms import PlainField, form_page, posted, refusals_on, sentence
 from apps.portal.frame.namespace_tabs import frame_of
@@ -64,7 +66,7 @@ class Place:
             operators.require_everywhere(self.viewer, gate.OPERATE)
 
     def hook(self) -> Webhook:
-        return webhooks.webhook_of(self.namespace, self._number)
+        return hooks.webhook_of(self.namespace, self._number)
 
     def url(self, page: str, *numbers: int) -> str:
         """Of the list (`s`), or of a page of one webhook (`-change`); empty for the webhook itself."""
@@ -86,7 +88,7 @@ class Place:
 @require_safe
 def webhook_list(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
-    rows = [(hook, place.url("", hook.pk)) for hook in webhooks.of(place.namespace)]
+    rows = [(hook, place.url("", hook.pk)) for hook in hooks.of(place.namespace)]
     context = place.context() | {"hooks": rows}
     if place.namespace is None:
         return render(request, "portal/webhooks/list.html", context)
@@ -102,7 +104,7 @@ def webhook_add(request: HttpRequest, **where: Any) -> HttpResponse:
     if form.is_valid():
         reauthentication.require(request, "Create the webhook")
         try:
-            hook, secret = webhooks.create(namespace=place.namespace, actor=place.viewer, **form.cleaned_data)
+            hook, secret = hooks.create(namespace=place.namespace, actor=place.viewer, **form.cleaned_data)
         except (Conflict, Invalid) as refusal:
             form.add_error("url" if isinstance(refusal, Invalid) else None, sentence(refusal))
         else:
@@ -119,7 +121,7 @@ def webhook_change(request: HttpRequest, **where: Any) -> HttpResponse:
     if form.is_valid():
         reauthentication.require(request, "Change the webhook")
         with refusals_on(form, "url"):
-            webhooks.change(hook=hook, actor=place.viewer, **form.cleaned_data)
+            hooks.change(hook=hook, actor=place.viewer, **form.cleaned_data)
             messages.success(request, "Webhook saved.")
             return place.leads_to("", hook.pk)
     return form_page(request, "portal/webhooks/form.html", form, **place.context(hook))
@@ -131,7 +133,7 @@ def webhook_page(request: HttpRequest, **where: Any) -> HttpResponse:
     """The webhook and the log of its deliveries."""
     place = Place(request, where)
     hook = place.hook()
-    page = page_of(webhooks.deliveries_of(hook).defer("body", "answer"), request, size=PAGE_SIZE)
+    page = page_of(hooks.deliveries_of(hook).defer("body", "answer"), request, size=PAGE_SIZE)
     rows = [(delivery, place.url("-delivery", hook.pk, delivery.pk)) for delivery in page.object_list]
     return render(request, "portal/webhooks/page.html", place.context(hook) | {"page": page, "deliveries": rows})
 
@@ -151,7 +153,7 @@ def webhook_rotate(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
     reauthentication.require(request, "Rotate the secret of the webhook")
-    secret = webhooks.rotate(hook=hook, actor=place.viewer)
+    secret = hooks.rotate(hook=hook, actor=place.viewer)
     return one_time_secret.redirect_to(request, place.url("-secret", hook.pk), secret)
 
 
@@ -160,7 +162,7 @@ def webhook_test(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
     try:
-        webhooks.test(hook=hook, actor=place.viewer)
+        hooks.test(hook=hook, actor=place.viewer)
     except Conflict as refusal:
         messages.error(request, sentence(refusal))
     else:
@@ -174,7 +176,7 @@ def webhook_switch(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
     enabled = request.POST.get("on") == "1"
-    webhooks.change(hook=hook, actor=place.viewer, enabled=enabled)
+    hooks.change(hook=hook, actor=place.viewer, enabled=enabled)
     messages.success(request, f"The webhook is switched {'on' if enabled else 'off'}.")
     return place.leads_to("", hook.pk)
 
@@ -186,7 +188,7 @@ def webhook_delete(request: HttpRequest, **where: Any) -> HttpResponse:
     hook = place.hook()
     if request.method != "POST":
         return render(request, "portal/webhooks/delete.html", {**place.context(hook), "effects": of_webhook(hook)})
-    webhooks.delete(hook=hook, actor=place.viewer)
+    hooks.delete(hook=hook, actor=place.viewer)
     messages.success(request, f"The webhook to {hook.host} is deleted.")
     return place.leads_to("s")
 
@@ -198,7 +200,7 @@ def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
     place = Place(request, where)
     hook = place.hook()
     number = where.get("delivery_id") or where.get("site_delivery_id", 0)
-    delivery = webhooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
+    delivery = hooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
     if delivery is None:
         raise NotFound("This webhook has no such delivery.", hint="See the webhook's log.")
     if request.method != "POST":
@@ -210,12 +212,17 @@ def webhook_delivery(request: HttpRequest, **where: Any) -> HttpResponse:
         }
         return render(request, "portal/webhooks/delivery.html", context)
     try:
-        webhooks.redeliver(delivery=delivery, actor=place.viewer)
+        hooks.redeliver(delivery=delivery, actor=place.viewer)
     except Conflict as refusal:
         messages.error(request, sentence(refusal))
     else:
         messages.success(request, "A worker sends it again within seconds. Reload this page to see how it ended.")
     return place.leads_to("", hook.pk)
+
+
+def recipients(_: Viewer, namespace: Namespace) -> dict[str, Any]:
+    """Return the values of portal/webhooks/recipients.html, a section of the page that writes to users."""
+    return {"namespace": namespace, "count": len(listening(namespace, "usage.notified"))}
 
 
 def _routes(prefix: str, name: str, number: str, delivery: str) -> list[Any]:

@@ -7,9 +7,9 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.audit.models import AuditEvent
-from apps.notify import webhooks
+from apps.contrib.webhooks import hooks
+from apps.contrib.webhooks.tests.conftest import tell
 from apps.notify.models import Delivery, State, Webhook
-from tests.notify.conftest import tell
 from tests.notify.receiver import says
 from tests.rows import for_each_row
 
@@ -73,7 +73,7 @@ def test_one_from_before_the_rule_can_still_be_changed_otherwise(tofu, dora):
 
 
 def test_there_are_not_too_many(tofu, dora):
-    for _ in range(webhooks.MAX_WEBHOOKS):
+    for _ in range(hooks.MAX_WEBHOOKS):
         assert send(tofu(dora), **MADE).status_code == 201
     assert send(tofu(dora), **MADE).status_code == 409
 
@@ -109,8 +109,8 @@ def test_a_dry_run_names_the_receiver_and_what_would_never_be_sent(tofu, dora):
 
 
 def test_one_of_another_namespace_is_not_there(tofu, dora, olga, pantry):
-    elsewhere, _ = webhooks.create(namespace=pantry, actor=Viewer(olga), **MADE)
-    everywhere, _ = webhooks.create(namespace=None, actor=Viewer(olga), **MADE)
+    elsewhere, _ = hooks.create(namespace=pantry, actor=Viewer(olga), **MADE)
+    everywhere, _ = hooks.create(namespace=None, actor=Viewer(olga), **MADE)
 
     for number in (elsewhere.pk, everywhere.pk):
         assert tofu(dora).get(f"{URL}/{number}").status_code == 404

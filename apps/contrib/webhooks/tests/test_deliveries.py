@@ -4,20 +4,23 @@ import time
 from datetime import timedelta
 
 import pytest
-from django.conf import settings as site
 from django.db import transaction
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
+from apps.accounts.identity import sealing
+from apps.accounts.identity.second_factor import SecondFactorAdapter
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.jobs.models import Job
+from apps.contrib.webhooks import hooks, sending
+from apps.contrib.webhooks.tests.conftest import tell
+from apps.lib.errors import Unavailable
 from apps.lib.net import fetching
-from apps.notify import outbox, sending, webhooks
+from apps.notify import outbox
+from apps.notify.mail import letters
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.notify.tasks import prune, run
-from registry_site.celery import app
-from tests.notify.conftest import event, tell
+from tests.notify.conftest import event
 from tests.notify.receiver import says
 from tests.rows import for_each_row
 
@@ -29,17 +32,6 @@ def waiting():
 def in_time(**changes):
     """Let the time for the next attempt come."""
     Delivery.objects.filter(state=State.WAITING).update(next_at=timezone.now(), **changes)
-
-
-def test_a_publish_costs_one_query_more_and_asks_nobody(published, hooked, django_assert_num_queries):
-    _, _, there = hooked()
-    with transaction.atomic(), django_assert_num_queries(1):
-        outbox.add(AuditEvent(pk=7, kind=Kind.RELEASE_PUBLISHED))
-    with django_assert_num_queries(0):
-        outbox.add(AuditEvent(pk=8, kind=Kind.USER_SIGNED_IN))
-    published()
-    assert there.received == []
-    assert not Job.objects.filter(kind__startswith="notify").exists()
 
 
 @pytest.mark.both
@@ -67,7 +59,7 @@ def test_only_those_who_asked_for_an_event_of_a_namespace_are_told(hooked, pantr
 
 def test_a_webhook_that_is_switched_off_is_told_nothing(hooked, dora):
     hook, _, there = hooked()
-    webhooks.change(hook=hook, actor=Viewer(dora), enabled=False)
+    hooks.change(hook=hook, actor=Viewer(dora), enabled=False)
     event()
     tell()
 
@@ -239,15 +231,6 @@ def test_the_log_is_pruned_and_what_waits_stays(hooked, settings):
     assert Delivery.objects.count() == 2
 
 
-def test_the_clock_rings_on_a_queue_of_its_own():
-    tasks = {entry["task"] for entry in app.conf.beat_schedule.values()}
-    assert {"notify.run", "notify.prune"} <= tasks
-    assert run.name in app.tasks
-    for task in ("notify.run", "notify.prune"):
-        assert app.amqp.router.route({}, task)["queue"].name == "notify"
-    assert "notify" in site.WORKER_QUEUES
-
-
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_a_worker_sends_in_threads_and_is_free_at_once(hooked):
@@ -297,3 +280,19 @@ def wait_until(found):
             return True
         time.sleep(0.05)
     return False
+
+
+def test_rows_that_change_places_open_nothing(db, dora, hooked):
+    """An attacker who can write to the database alone cannot have a webhook sign with, or a mail show, another
+    secret.
+    """
+    hook, _, there = hooked()
+    factor = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
+    with pytest.raises(Unavailable):
+        SecondFactorAdapter().decrypt(hook.sealed_secret)
+    with pytest.raises(Unavailable):
+        sealing.unseal(factor, letters.PURPOSE)
+    Webhook.objects.update(sealed_secret=factor)
+    hooks.test(hook=hook, actor=Viewer(dora))
+    tell()
+    assert there.received == []

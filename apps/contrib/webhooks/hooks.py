@@ -20,12 +20,12 @@ from apps.accounts.identity import sealing
 from apps.accounts.models import Namespace, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.contrib.webhooks.deliveries import delivery_of
 from apps.lib.errors import Conflict, Invalid, existing
 from apps.lib.net import addresses
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook
 from apps.notify.notices import test_notice
-from apps.notify.outbox import delivery_of
 
 MAX_WEBHOOKS = 20
 # For so long after a rotation both secrets sign.

@@ -16,11 +16,12 @@ from apps.accounts.access import gate, operators
 from apps.accounts.models import Namespace, Role
 from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
+from apps.contrib.webhooks import hooks
+from apps.contrib.webhooks.impact import of_webhook
 from apps.lib.errors import NotFound
 from apps.lib.net.addresses import MAX_URL_CHARACTERS
-from apps.notify import models, webhooks
+from apps.notify import models
 from apps.notify.events import EVENTS
-from apps.notify.webhook_impact import of_webhook
 
 NO_STORE = {"Cache-Control": "no-store"}
 
@@ -97,21 +98,21 @@ class HookView(ApiView):
 
     def hook(self) -> models.Webhook:
         place = self.place()
-        return webhooks.webhook_of(place, self.kwargs.get("webhook_id") or self.kwargs.get("site_webhook_id", 0))
+        return hooks.webhook_of(place, self.kwargs.get("webhook_id") or self.kwargs.get("site_webhook_id", 0))
 
 
 class WebhookList(HookView, ListView):
     get = listed("List webhooks", page("WebhookPage", webhooks=Webhook(many=True)), scope="manage")
 
     def rows(self, **_: Any) -> QuerySet[models.Webhook]:
-        return webhooks.of(self.place())
+        return hooks.of(self.place())
 
     @operation("Create a webhook", takes=WebhookInput, answers={201: NewWebhook}, again="Creates another one.")
     @sensitive_variables("secret")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """`secret` is in this answer alone. `shape` is `standard` if it is left out."""
         place = self.place()
-        hook, secret = webhooks.create(namespace=place, actor=self.viewer, **self.body())
+        hook, secret = hooks.create(namespace=place, actor=self.viewer, **self.body())
         return self.answer(With(hook, secret=secret), HTTPStatus.CREATED, headers=NO_STORE)
 
 
@@ -125,7 +126,7 @@ class WebhookDetail(HookView, DetailView):
     def patch(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """Fields that are left out stay. `enabled` switches it off and on; what happened meanwhile is not sent."""
         hook = self.hook()
-        webhooks.change(hook=hook, actor=self.viewer, **self.body())
+        hooks.change(hook=hook, actor=self.viewer, **self.body())
         return self.answer(hook)
 
     @operation("Delete a webhook", answers={200: Consequences, 204: None}, query=DRY_RUN, again="404.")
@@ -134,7 +135,7 @@ class WebhookDetail(HookView, DetailView):
         hook = self.hook()
         if self.is_dry_run():
             return self.answer(of_webhook(hook))
-        webhooks.delete(hook=hook, actor=self.viewer)
+        hooks.delete(hook=hook, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
 
 
@@ -148,7 +149,7 @@ class Rotate(HookView):
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """For 24 hours the former secret signs as well."""
         hook = self.hook()
-        secret = webhooks.rotate(hook=hook, actor=self.viewer)
+        secret = hooks.rotate(hook=hook, actor=self.viewer)
         return self.answer(With(hook, secret=secret), headers=NO_STORE)
 
 
@@ -156,7 +157,7 @@ class Test(HookView):
     @operation("Send a test", answers={202: Delivery}, again="409 until the first was sent.")
     def post(self, request: Request, **_: Any) -> Response:  # noqa: ARG002
         """A worker sends the event `webhook.test` within seconds; the log tells how it ended."""
-        delivery = webhooks.test(hook=self.hook(), actor=self.viewer)
+        delivery = hooks.test(hook=self.hook(), actor=self.viewer)
         return self.answer(delivery, HTTPStatus.ACCEPTED)
 
 
@@ -164,7 +165,7 @@ class Deliveries(HookView, ListView):
     get = listed("List deliveries, newest first", page("DeliveryPage", deliveries=Delivery(many=True)), scope="manage")
 
     def rows(self, **_: Any) -> QuerySet[models.Delivery]:
-        return webhooks.deliveries_of(self.hook())
+        return hooks.deliveries_of(self.hook())
 
 
 class Redeliver(HookView):
@@ -173,10 +174,10 @@ class Redeliver(HookView):
         """With the same `webhook-id` and body, and a new signature."""
         hook = self.hook()
         number = self.kwargs.get("delivery_id") or self.kwargs.get("site_delivery_id", 0)
-        delivery = webhooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
+        delivery = hooks.deliveries_of(hook).select_related("webhook__namespace").filter(pk=number).first()
         if delivery is None:
             raise NotFound("This webhook has no such delivery.", hint="See the webhook's log.")
-        webhooks.redeliver(delivery=delivery, actor=self.viewer)
+        hooks.redeliver(delivery=delivery, actor=self.viewer)
         return self.answer(delivery, HTTPStatus.ACCEPTED)
 
 
