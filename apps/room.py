@@ -174,6 +174,8 @@ class Room(AppConfig):
 
     # `notify.channels.Channel`: a way by which notices leave.
     channels: Names = ()
+    # `notify.events.Event` by its name: what programs and people can be told of.
+    events: Names = ()
     # `attention.matter.Matter`: rows of the table of what needs attention, with who can act and who is only told.
     attention: Names = ()
 

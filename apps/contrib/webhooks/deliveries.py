@@ -9,8 +9,9 @@ from django.db.models import Q
 from django.utils import timezone
 
 from apps.accounts.models import Namespace
+from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, Webhook
-from apps.notify.notices import OF_UNPUBLISHED, Notice
+from apps.notify.notices import Notice
 
 # Slack reads these three itself; the others would be styles.
 _SLACK = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
@@ -51,7 +52,7 @@ def _standard(notice: Notice) -> dict[str, Any]:
     if notice.address:
         data |= {"kind": notice.kind, "address": notice.address, "version": notice.version}
     data |= {"by": notice.by or None, "url": notice.url, "text": notice.sentence}
-    if notice.event in OF_UNPUBLISHED and notice.release is not None:
+    if notice.release is not None and EVENTS[notice.event].is_of_upload:
         data["release"] = str(notice.release.public_id)
     if notice.breaking:
         data["breaking"] = notice.breaking

@@ -25,7 +25,7 @@ from apps.lib.errors import Conflict, Invalid, existing
 from apps.lib.net import addresses
 from apps.notify.events import EVENTS
 from apps.notify.models import Delivery, Shape, State, Webhook
-from apps.notify.notices import test_notice
+from apps.notify.notices import Notice
 
 MAX_WEBHOOKS = 20
 # For so long after a rotation both secrets sign.
@@ -142,10 +142,17 @@ def test(*, hook: Webhook, actor: Viewer) -> Delivery:
     if Delivery.objects.filter(webhook=hook, event_id=None, state=State.WAITING).exists():
         raise Conflict("A test of this webhook is already queued.", hint="Check the log in a few seconds.")
     by = actor.user.shown_name if actor.user else ""
-    delivery = delivery_of(hook, test_notice(hook.namespace, timezone.now(), by))
+    delivery = delivery_of(hook, _test_notice(hook.namespace, by))
     delivery.save()
     _record(Kind.WEBHOOK_TESTED, hook, actor)
     return delivery
+
+
+def _test_notice(namespace: Namespace | None, by: str) -> Notice:
+    path = reverse("portal:namespace", args=[namespace.name]) if namespace else reverse("portal:home")
+    subject = namespace.name if namespace else settings.PUBLIC_HOST
+    said = f"{subject} sends this test{f' by {by}' if by else ''}"
+    return Notice("webhook.test", timezone.now(), namespace, subject, by=by, url=settings.PUBLIC_URL + path, said=said)
 
 
 @transaction.atomic

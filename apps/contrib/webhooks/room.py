@@ -37,6 +37,7 @@ class Webhooks(Room):
     help_topics = {"webhooks": "webhooks"}
 
     channels = ("sending.CHANNEL",)
+    events = ("events.EVENTS",)
     attention = ("attention.WEBHOOKS",)
     sealed_columns = ("hooks.SEALED",)
     created_by_tokens = ("hooks.CREATED_BY_TOKENS",)
