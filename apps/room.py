@@ -166,6 +166,8 @@ class Room(AppConfig):
     known_secrets: Names = ()
     # Kinds of `identity_providers.IdentityProvider`: settings read them, before apps are loaded.
     identity_providers: Names = ()
+    # Kinds of `kek_urls.KeyAddress`: settings read them, before apps are loaded.
+    key_addresses: Names = ()
     # Pages at which a sign-in ends: a session that still lacks its second factor reads them.
     sign_in_routes: tuple[str, ...] = ()
     # Describe what it has in a namespace; end what it has in one that is deleted.

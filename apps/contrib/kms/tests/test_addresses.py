@@ -3,8 +3,9 @@
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
+from apps.contrib.kms.addresses import KINDS, AwsAddress, VaultAddress
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress, parse_all
+from apps.lib.settings_values.kek_urls import parse_all
 from registry_site import env
 from tests.rows import for_each_row
 
@@ -46,11 +47,11 @@ TOKEN = "token_file=/run/secrets/vault"
     ],
 )
 def test_an_address_is_read(url, found):
-    assert parse_all([url]) == (found,)
+    assert parse_all([url], KINDS) == (found,)
 
 
 def test_several_are_read_in_their_order_and_the_file_is_one_of_them():
-    assert parse_all(["awskms://alias/larder", "file:"]) == (AwsAddress("alias/larder"), None)
+    assert parse_all(["awskms://alias/larder", "file:"], KINDS) == (AwsAddress("alias/larder"), None)
 
 
 @for_each_row(
@@ -80,7 +81,7 @@ def test_several_are_read_in_their_order_and_the_file_is_one_of_them():
 )
 def test_a_mistake_is_named(url, said, monkeypatch):
     with pytest.raises(Invalid) as refused:
-        parse_all([url])
+        parse_all([url], KINDS)
     monkeypatch.setenv("LARDER_SIGNING_KEK_URL", url)
     text = f"{refused.value} {refused.value.hint}"
 
@@ -91,14 +92,14 @@ def test_a_mistake_is_named(url, said, monkeypatch):
 def test_the_same_twice_is_a_mistake_and_the_file_is_the_default(monkeypatch):
     monkeypatch.setenv("LARDER_SIGNING_KEK_URL", "awskms://alias/larder, awskms://alias/larder")
     with pytest.raises(ImproperlyConfigured, match=r"LARDER_SIGNING_KEK_URL: The same .* is named twice"):
-        env.kek_addresses("LARDER_SIGNING_KEK_URL")
+        env.kek_addresses("LARDER_SIGNING_KEK_URL", KINDS)
     monkeypatch.delenv("LARDER_SIGNING_KEK_URL")
-    assert env.kek_addresses("LARDER_SIGNING_KEK_URL") == (None,)
+    assert env.kek_addresses("LARDER_SIGNING_KEK_URL", KINDS) == (None,)
 
 
 def test_ids_tell_keys_apart_and_not_the_ways_to_them():
     def of(url: str) -> str:
-        [found] = parse_all([url])
+        [found] = parse_all([url], KINDS)
         assert found is not None
         return found.id
 

@@ -12,7 +12,10 @@ from structlog.testing import capture_logs
 
 from apps.accounts.models import Namespace
 from apps.audit.models import AuditEvent
-from apps.lib.settings_values import kek_urls
+from apps.contrib.kms.addresses import KINDS
+from apps.contrib.kms.tests.servers import Aws, Use
+from apps.contrib.kms.tests.vault_server import FakeVault
+from apps.lib.settings_values.kek_urls import parse_all
 from apps.signing import fingerprints, kms, vault
 from apps.signing.models import KeyFingerprint, PrivateKey, SigningKey
 from apps.signing.tasks import report_kek
@@ -20,8 +23,7 @@ from apps.signing.vault import KeyServiceAway, SealBroken, SignerUnavailable
 from registry_site.operations import backup
 from registry_site.startup import shared_keys
 from tests.builders.held import held_key
-from tests.key_services import Aws, Use, reseal, row_of, signs
-from tests.vault_server import FakeVault
+from tests.signing.private_keys import reseal, row_of, signs
 
 KEK = Path(django_settings.DATA_DIR) / "signing" / "kek"
 
@@ -243,7 +245,7 @@ def test_workers_report_where_the_key_is_and_whether_it_answers(
 def test_a_backup_of_keys_says_that_the_one_of_a_service_is_not_in_it(
     settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    settings.SIGNING_KEKS = kek_urls.parse_all(["awskms://alias/larder?region=eu-central-1"])
+    settings.SIGNING_KEKS = parse_all(["awskms://alias/larder?region=eu-central-1"], KINDS)
     monkeypatch.setattr(backup, "write", lambda *_, **__: SimpleNamespace(rows={}, blobs=[], has_blobs=True))
     call_command("backup", str(tmp_path / "folder"), "--keys", str(tmp_path / "keys"))
 

@@ -9,14 +9,15 @@ from structlog.testing import capture_logs
 
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.models import Namespace
+from apps.contrib.kms.tests.servers import Use
+from apps.contrib.kms.tests.vault_server import FakeVault
 from apps.signing import fingerprints, key_generation, keys, kms, signer, vault
 from apps.signing.models import PrivateKey, SigningKey
 from apps.signing.tasks import report_kek
 from apps.signing.vault import KeyServiceAway, SealBroken, SignerUnavailable
 from tests.builders.held import held_key
 from tests.builders.keys import signing_key
-from tests.key_services import Use, row_of, signs
-from tests.vault_server import FakeVault
+from tests.signing.private_keys import row_of, signs
 
 KEK = Path(django_settings.DATA_DIR) / "signing" / "kek"
 

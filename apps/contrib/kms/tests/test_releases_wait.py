@@ -9,9 +9,11 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.blobs import store
+from apps.contrib.kms.addresses import KINDS
+from apps.contrib.kms.tests.vault_server import TOKEN, FakeVault, vault_server
 from apps.jobs import queue
 from apps.jobs.models import Job
-from apps.lib.settings_values import kek_urls
+from apps.lib.settings_values.kek_urls import parse_all
 from apps.providers import publishing
 from apps.providers.models import ProviderVersion
 from apps.providers.signatures import requests
@@ -23,14 +25,13 @@ from apps.signing.tasks import make_signing_key
 from apps.signing.verifying import verify
 from tests.providers.draft_client import hold, work, zips
 from tests.rows import for_each_row
-from tests.vault_server import TOKEN, FakeVault, vault_server
 
 
 @pytest.fixture
 def bao(settings, tmp_path: Path, worker_host: None) -> Iterator[FakeVault]:
     (tmp_path / "token").write_text(TOKEN)
     with vault_server() as fake:
-        settings.SIGNING_KEKS = kek_urls.parse_all([fake.url(tmp_path / "token")])
+        settings.SIGNING_KEKS = parse_all([fake.url(tmp_path / "token")], KINDS)
         yield fake
         kms.forget()
 

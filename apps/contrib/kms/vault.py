@@ -15,8 +15,8 @@ from threading import Event, Timer
 from typing import Any
 from urllib.parse import urlsplit
 
+from apps.contrib.kms.addresses import VaultAddress
 from apps.lib.process import outside
-from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
 CONNECT_SECONDS = 5.0

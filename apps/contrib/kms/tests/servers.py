@@ -2,15 +2,10 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import StringIO
 from typing import Any
 
 from boto3.session import Session
-from django.core.management import CommandError, call_command
 
-from apps.signing import signer, vault
-from apps.signing.models import PrivateKey, SigningKey
-from apps.signing.verifying import verify
 from tests import s3
 
 Use = Callable[..., None]
@@ -41,23 +36,3 @@ class Aws:
 def aws() -> Iterator[Aws]:
     with s3.server() as port:
         yield Aws(port)
-
-
-def reseal(*options: str) -> str:
-    out = StringIO()
-    try:
-        call_command("reseal_signing_keys", *options, stdout=out, stderr=out)
-    except CommandError as error:
-        return f"{out.getvalue()}{error}"
-    finally:
-        vault.unlock()  # the command locks this process behind it
-    return out.getvalue()
-
-
-def signs(key: SigningKey) -> bool:
-    """With gpgv's word for it."""
-    return verify(data=b"data", signature=signer.sign(key=key, data=b"data"), keys=[key]) == key
-
-
-def row_of(key: SigningKey) -> PrivateKey:
-    return PrivateKey.objects.select_related("key").get(key=key)

@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from apps.lib.settings_values import kek_urls
-from tests import key_services, s3
+from apps.contrib.kms.addresses import KINDS
+from apps.contrib.kms.tests import servers
+from apps.contrib.kms.tests.vault_server import TOKEN, vault_server
+from apps.lib.settings_values.kek_urls import parse_all
+from tests import s3
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import start_live
-from tests.vault_server import TOKEN, vault_server
 
 pytestmark = [
     pytest.mark.live,
@@ -21,7 +23,7 @@ pytestmark = [
 @contextmanager
 def service_of(kind: str, folder: Path) -> Iterator[str]:
     if kind == "aws":
-        with key_services.aws() as aws:
+        with servers.aws() as aws:
             yield aws.url("live")
     else:
         (folder / "token").write_text(TOKEN)
@@ -45,7 +47,7 @@ def test_a_provider_is_signed_with_the_key_in_a_service(kind: str, tmp_path: Pat
         assert larder.query("SELECT length(wrapped_key) FROM signing_privatekey") > 32
 
         # The worker goes on meanwhile.
-        [address] = kek_urls.parse_all([url])
+        [address] = parse_all([url], KINDS)
         assert address is not None
         said = larder.manage("reseal_signing_keys", "--all")
         # The key of the statement about 1.0.0 may be there by then.

@@ -8,15 +8,18 @@ import pytest
 from botocore.stub import Stubber
 
 from apps.accounts.models import Namespace
-from apps.signing import kms, kms_aws, kms_vault, vault
+from apps.contrib.kms import aws as aws_kms
+from apps.contrib.kms import vault as kms_vault
+from apps.contrib.kms.tests.servers import Aws, Use
+from apps.contrib.kms.tests.vault_server import JWT, ROLE, TOKEN, FakeVault, vault_server
+from apps.signing import kms, vault
 from apps.signing.models import SigningKey
 from apps.signing.vault import KeyServiceAway, SealBroken
 from registry_site.startup import certificates
 from tests import s3
 from tests.builders.held import held_key
-from tests.key_services import Aws, Use, row_of, signs
 from tests.rows import for_each_row
-from tests.vault_server import JWT, ROLE, TOKEN, FakeVault, vault_server
+from tests.signing.private_keys import row_of, signs
 
 
 @for_each_row(
@@ -116,7 +119,7 @@ def test_a_row_cannot_choose_the_key_of_somebody_else(use: Use, aws: Aws, acme: 
 def test_an_aws_that_hangs_is_given_up(
     use: Use, aws: Aws, bao: FakeVault, acme: Namespace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kms_aws, "READ_SECONDS", 0.5)
+    monkeypatch.setattr(aws_kms, "READ_SECONDS", 0.5)
     use(f"awskms://alias/larder?region=eu-central-1&endpoint=http://127.0.0.1:{bao.port}")
     bao.hangs = "silent"
 

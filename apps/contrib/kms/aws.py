@@ -7,8 +7,8 @@ from boto3.session import Session
 from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
+from apps.contrib.kms.addresses import AwsAddress
 from apps.lib.process import outside
-from apps.lib.settings_values.kek_urls import AwsAddress
 from apps.signing.kms import Context, KeyServiceAway, NotUnwrapped
 
 READ_SECONDS = 4.0
