@@ -27,7 +27,7 @@ from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
-from apps.portal.versions import feeds, lifecycle_several
+from apps.portal.versions import lifecycle_several
 
 app_name = "portal"
 
@@ -62,7 +62,6 @@ urlpatterns = [
     *publishing.urlpatterns,
     *connections.urlpatterns,
     *keys.urlpatterns,
-    *feeds.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *person.urlpatterns,

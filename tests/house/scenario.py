@@ -64,7 +64,6 @@ EVERYWHERE = {
     "version": "1.0.0",
     "numbers": "1.0.0...1.0.0",
     "unit": "basic",
-    "badge": "version",
     "input_name": "name",
     "output_name": "id",
     "path": "main.tf",

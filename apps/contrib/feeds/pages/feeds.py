@@ -19,11 +19,13 @@ from rest_framework.request import Request
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import ApiToken, User
+from apps.accounts.models import ApiToken, Namespace, User
 from apps.http.authentication import TokenAuthentication
 from apps.http.errors import registry_dialect
 from apps.http.views import MachineView, ReadyAtAddress, ReadyInNamespace
-from apps.portal.frame.page_urls import url_of
+from apps.portal.frame.page_urls import Address, url_of
+from apps.portal.modules.frame import MODULES
+from apps.portal.providers.pages import PROVIDERS
 from apps.portal.versions.pages import VersionPages
 from apps.releases.cooldown import shown
 from apps.releases.models import Lifecycle, Release, ReleaseQuerySet
@@ -129,4 +131,19 @@ def summary_of(release: Release) -> str:
     return text
 
 
-urlpatterns = [path("namespaces/<str:namespace>/feed.atom", NamespaceFeed.as_view(), name="namespace-feed")]
+def of_address(_: Viewer, address: Address) -> dict[str, str]:
+    """Return the values of portal/feeds/head.html and link.html for a module or provider."""
+    return {"of": f"of {address}", "url": url_of(address, "feed")}
+
+
+def of_namespace(_: Viewer, namespace: Namespace) -> dict[str, str]:
+    return {"of": f"in {namespace.name}", "url": reverse("portal:namespace-feed", args=[namespace.name])}
+
+
+urlpatterns = [
+    path("namespaces/<str:namespace>/feed.atom", NamespaceFeed.as_view(), name="namespace-feed"),
+    *(
+        path(f"{pages.path}/feed.atom", VersionFeed.as_view(), {"pages": pages}, name=f"{pages.kind}-feed")
+        for pages in (MODULES, PROVIDERS)
+    ),
+]

@@ -1,16 +1,19 @@
 """Atom feeds of modules, providers and namespaces: valid, for those who may read, by session or token."""
 
 import base64
+from datetime import timedelta
 from xml.etree import ElementTree as ET
 
 import pytest
 from django.conf import settings
 from django.test import Client
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
-from apps.portal.versions.feeds import ENTRIES, atom
+from apps.contrib.feeds.pages.feeds import ENTRIES, atom
+from apps.http import ready
 from apps.releases.models import Lifecycle, Release
 from tests.protocol.providers import cast
 from tests.site.front.conftest import process
@@ -125,3 +128,20 @@ def browser_with_cookies(who):
     one = Client(headers={"Authorization": who.defaults["HTTP_AUTHORIZATION"]} if who.defaults else {})
     one.cookies["sessionid"] = "x"
     return one
+
+
+@pytest.mark.both
+def test_a_feed_and_a_badge_name_a_version_once_its_cool_down_is_over(published, client):
+    published("pantry/vpc/aws", "1.0.0")
+    release = published("pantry/vpc/aws", "1.2.0")
+    Release.objects.filter(pk=release.pk).update(visible_at=timezone.now() + timedelta(seconds=20))
+    feed, badge = "/modules/pantry/vpc/aws/feed.atom", "/modules/pantry/vpc/aws/badge/version.svg"
+
+    answer = client.get(feed)
+    assert (b"1.2.0" in answer.content, b"1.0.0" in client.get(badge).content) == (False, True)
+    ready_for = ready.ready_of(answer)
+    assert ready_for is not None
+    assert 0 < ready_for.seconds <= 20
+
+    Release.objects.filter(pk=release.pk).update(visible_at=timezone.now() - timedelta(seconds=1))
+    assert (b"1.2.0" in client.get(feed).content, b"1.2.0" in client.get(badge).content) == (True, True)

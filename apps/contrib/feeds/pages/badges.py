@@ -7,13 +7,19 @@ from collections.abc import Callable, Mapping
 from html import escape
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpResponse
+from django.urls import path
 from rest_framework.request import Request
 
-from apps.accounts.access.gate import NOBODY
+from apps.accounts.access.gate import NOBODY, Viewer
+from apps.accounts.models import Visibility
 from apps.http.errors import registry_dialect
 from apps.http.views import MachineView, ReadyAtAddress
 from apps.lib.errors import CredentialsRequired, NotFound
+from apps.portal.frame.page_urls import url_of
+from apps.portal.modules.frame import MODULES
+from apps.portal.providers.pages import PROVIDERS
 from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue import marks
 from apps.releases.catalogue.download_figures import downloads_of_name
@@ -101,3 +107,19 @@ def short(number: int) -> str:
 
 
 BADGES: Mapping[str, Callable[[Any, VersionPages], str]] = {"version": _version, "downloads": _downloads}
+
+
+def offered(_: Viewer, parent: Any) -> dict[str, Any]:
+    """Return the values of portal/feeds/follow.html, on the page of the versions of a module or provider."""
+    address, is_public = parent.address, parent.namespace.visibility == Visibility.PUBLIC
+    site = f"{settings.PUBLIC_URL}{url_of(address)}"
+    lines = (
+        f"[![{label} of {address}]({settings.PUBLIC_URL}{url_of(address, 'badge', label)})]({site})" for label in BADGES
+    )
+    return {"address": address, "badges": "\n".join(lines) if is_public else ""}
+
+
+urlpatterns = [
+    path(f"{pages.path}/badge/<str:badge>.svg", Badge.as_view(), {"pages": pages}, name=f"{pages.kind}-badge")
+    for pages in (MODULES, PROVIDERS)
+]

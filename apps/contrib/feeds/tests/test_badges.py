@@ -2,7 +2,7 @@
 
 from xml.etree import ElementTree as ET
 
-from apps.portal.versions.badges import short, svg
+from apps.contrib.feeds.pages.badges import short, svg
 from apps.releases.models import DownloadCount, SearchDoc
 from tests.rows import for_each_row
 
