@@ -23,6 +23,7 @@ INSTALLED_ROOMS = {
     "graph": "apps.contrib.graph.room.DependencyGraph",
     "builder": "apps.contrib.builder.room.Builder",
     "trusted": "apps.contrib.trusted.room.Trusted",
+    "bulk": "apps.contrib.bulk.room.Bulk",
     "feeds": "apps.contrib.feeds.room.Feeds",
     "kms": "apps.contrib.kms.room.KeyServices",
     "webhooks": "apps.contrib.webhooks.room.Webhooks",

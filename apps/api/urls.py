@@ -17,7 +17,6 @@ from apps.api.versions import (
     origins,
     providers,
     releases,
-    several,
     statements,
     uploads,
 )
@@ -56,7 +55,6 @@ urlpatterns = [
     *descriptions.urlpatterns,
     *providers.urlpatterns,
     *lifecycle.urlpatterns,
-    *several.urlpatterns,
     *origins.urlpatterns,
     *attestations.urlpatterns,
     *releases.urlpatterns,
