@@ -15,10 +15,10 @@ from apps.signing import kms
 from apps.signing.models import SigningKey
 from tests import s3
 from tests.builders.held import held_key
-from tests.providers.conftest import draft_client
+from tests.providers.conftest import draft_client, held, waiting
 from tests.signing.conftest import make_keys, owner
 
-__all__ = ["draft_client", "make_keys", "owner"]
+__all__ = ["draft_client", "held", "make_keys", "owner", "waiting"]
 
 
 @pytest.fixture(scope="session")
