@@ -1,6 +1,7 @@
 """What the routes of webhooks name: one of the namespace, one of the site, with deliveries."""
 
 import json
+from typing import Any
 
 from django.utils import timezone
 
@@ -21,7 +22,7 @@ def place(namespace, users):
 
 
 def placed(namespace, owner, operator):
-    found = {}
+    found: dict[str, Any] = {}
     for prefix, where, actor in (("", namespace, owner), ("site_", None, operator)):
         hook, _ = hooks.create(namespace=where, url=URL, events=["release.published"], actor=actor)
         delivery = Delivery.objects.create(
@@ -42,7 +43,7 @@ def placed(namespace, owner, operator):
 
 def bodies():
     made = {"url": URL, "events": ["release.published", "release.yanked"]}
-    found = {}
+    found: dict[tuple[str, str], Any] = {}
     for name in ("webhook", "site-webhook"):
         found |= {
             (f"api:{name}s", "POST"): _json(made),
