@@ -166,12 +166,18 @@ class Room(AppConfig):
     known_secrets: Names = ()
     # Kinds of `identity_providers.IdentityProvider`: settings read them, before apps are loaded.
     identity_providers: Names = ()
+    # Kinds of `kek_urls.KeyAddress`: settings read them, before apps are loaded.
+    key_addresses: Names = ()
     # Pages at which a sign-in ends: a session that still lacks its second factor reads them.
     sign_in_routes: tuple[str, ...] = ()
     # Describe what it has in a namespace; end what it has in one that is deleted.
     namespace_contents: Names = ()
     namespace_endings: Names = ()
 
+    # `notify.channels.Channel`: a way by which notices leave.
+    channels: Names = ()
+    # `notify.events.Event` by its name: what programs and people can be told of.
+    events: Names = ()
     # `attention.matter.Matter`: rows of the table of what needs attention, with who can act and who is only told.
     attention: Names = ()
 

@@ -5,7 +5,7 @@
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from email.utils import formataddr
@@ -277,10 +277,10 @@ def backups(storage: str) -> tuple[str, str, int]:
     return found, text("LARDER_BACKUP_RECIPIENT_FILE"), number("LARDER_BACKUP_KEEP", 14, least=1, most=10_000)
 
 
-def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
+def kek_addresses(name: str, kinds: Collection[type[kek_urls.KeyAddress]]) -> tuple[kek_urls.KekAddress, ...]:
     """Read where the key-encryption keys are; the file alone by default."""
     with stopping(name):
-        return kek_urls.parse_all(words(name, kek_urls.FILE))
+        return kek_urls.parse_all(words(name, kek_urls.FILE), kinds)
 
 
 def azure_key(name: str, *addresses: str) -> str:

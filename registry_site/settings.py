@@ -316,7 +316,7 @@ FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing i
 # Only where it is. Its content is read by apps/signing/vault.py, in workers alone (D12).
 SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / "kek")
 # The file (None) and key services: the first encrypts, all of them open.
-SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
+SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL", rooms.key_addresses(ROOMS_LEFT_OUT))
 
 # --- Protocol -------------------------------------------------------------------------------------
 READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)  # of one process: answers that are repeated (D16)

@@ -14,7 +14,6 @@ from django.db import DatabaseError, InterfaceError
 
 from apps.lib.errors import Invalid
 from apps.lib.net import addresses
-from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.portal.frame import branding
 from apps.room import rooms
@@ -238,7 +237,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
 @register(Tags.security, deploy=True)
 def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     """Check that a process that reads hostile input cannot open private keys (D12)."""
-    tokens = [Path(one.token_file) for one in settings.SIGNING_KEKS if isinstance(one, VaultAddress) and one.token_file]
+    tokens = [Path(one.secret_file) for one in settings.SIGNING_KEKS if one and one.secret_file]
     readable = [file for file in [settings.SIGNING_KEK_FILE, *tokens] if os.access(file, os.R_OK)]
     if readable and not vault.is_for_this_host():
         return [

@@ -182,6 +182,9 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("reporting", ["api:usage"]),
         ("graph", ["portal:module-graph", "api:module-dependents"]),
         ("builder", ["portal:module-usage"]),
+        ("bulk", ["api:versions-yank"]),
+        ("feeds", ["portal:module-feed", "portal:namespace-feed", "portal:provider-badge"]),
+        ("webhooks", ["portal:webhooks", "portal:site-webhooks", "api:webhooks", "api:site-webhooks"]),
         ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
     ],
 )

@@ -61,6 +61,7 @@ class Mirror(Room):
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("asking.upstreams.SEALED",)
     consequences = ("policy.consequences.of_releases",)
+    events = ("events.EVENTS",)
     attention = ("attention.ALARMS", "attention.POLICY")
 
     act_permissions = ("operate_upstream",)

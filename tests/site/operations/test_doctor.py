@@ -16,15 +16,13 @@ from apps.blobs.care import runs
 from apps.blobs.models import Run
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
-from apps.lib.settings_values import kek_urls
 from apps.releases.models import Release
-from apps.signing import kms, statement_keys, vault
+from apps.signing import statement_keys, vault
 from apps.signing.models import Custody, PrivateKey, PrivateStatementKey, SigningKey
 from registry_site.celery import app
 from registry_site.operations import doctor
 from registry_site.startup import certificates
 from tests.rows import for_each_row
-from tests.vault_server import TOKEN, vault_server
 
 pytestmark = pytest.mark.django_db
 
@@ -185,33 +183,6 @@ def test_the_key_encryption_key_does_not_open_a_private_key(sound, settings, acm
 
     settings.SIGNING_KEK_FILE.unlink()
     assert findings_of("signing keys")["signing keys"][1].startswith("this host has no key-encryption key")
-
-
-def test_a_key_service_is_tried_and_its_token_never_shown(sound, settings, acme, worker_host, tmp_path):
-    (tmp_path / "token").write_text(TOKEN)
-    with vault_server() as bao:
-        settings.SIGNING_KEKS = kek_urls.parse_all([bao.url(tmp_path / "token")])
-        sealed(acme)
-        state, found = findings_of("key service")["key service"]
-        assert (state, found.split(" in ")[0]) == (
-            "ok",
-            f"Vault at 127.0.0.1:{bao.port}, transit/keys/larder: wraps and unwraps",
-        )
-        state, found = findings_of("signing keys")["signing keys"]
-        assert (state, "the key of Vault" in found) == ("ok", True)
-
-        bao.status = 403
-        kms.forget()
-        for finding in [*_looked("key service"), *_looked("signing keys")]:
-            assert TOKEN not in f"{finding}"
-        assert findings_of("key service")["key service"][0] == "fail"
-        assert findings_of("signing keys")["signing keys"][0] == "fail"
-
-        bao.asked.clear()
-        settings.WORKER_QUEUES = ["check"]
-        assert findings_of("key service") == {}
-        assert findings_of("signing keys")["signing keys"][0] == "ok"
-        assert bao.asked == [], "a host that does not sign asks no service"
 
 
 def sealed(namespace):

@@ -7,9 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.openid import Provider
-from apps.signing import kms_vault
 from registry_site import env, healthcheck, rooms
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
@@ -192,27 +190,6 @@ def test_every_process_trusts_a_private_authority() -> None:
         for variable in ("SSL_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
             assert found[variable] == "/config/ca/ca.crt", name
     assert mounted(documents, "larder-ca") == pods(documents).keys()
-
-
-def test_only_the_signing_worker_reaches_vault(process: Any) -> None:
-    documents = example("vault")
-    process(variables(documents)["signing-worker"], {})
-    [address] = env.kek_addresses("LARDER_SIGNING_KEK_URL")
-    assert isinstance(address, VaultAddress)
-    assert address.kubernetes_role == "larder-signing"
-    [mount] = [one for one in containers(documents)["signing-worker"]["volumeMounts"] if one["name"] == "vault-token"]
-    assert f"{mount['mountPath']}/token" == str(kms_vault.POD_TOKEN)
-    kms = {
-        name
-        for name, one in of_kind("NetworkPolicy", documents).items()
-        if "10.0.9.8/32" in json.dumps(one["spec"]["egress"])
-    }
-
-    assert (
-        kms == {name for name, pod in pods(documents).items() if "vault-token" in json.dumps(pod)} == {"signing-worker"}
-    )
-    assert "LARDER_SIGNING_KEK_FILE" not in variables(documents)["signing-worker"]
-    assert {name for name, one in variables(documents).items() if "LARDER_SIGNING_KEK_URL" in one} == {"signing-worker"}
 
 
 # --- Backups and `helm test` ------------------------------------------------------------------------------------------

@@ -32,9 +32,7 @@ namespaces:
     requires_approval: true
     quota_versions: 100
     grants: [{user: charlie, role: reader}]
-    webhooks: [{url: "https://ci.acme.example/hook", events: [release.published]}]
     signing_keys: [{generate: ed25519}]
-site_webhooks: [{url: "https://chat.acme.example/hook", events: [release.published]}]
 """
 
 
@@ -53,12 +51,12 @@ def apply(tmp_path: Path, alice: Any, bob: Any, charlie: Any) -> Any:
 
 def test_a_file_makes_a_registry_as_it_says_and_twice_changes_nothing(apply: Any) -> None:
     planned = apply(WHOLE, plan=True)
-    assert planned[-1] == "10 to add."
+    assert planned[-1] == "8 to add."
     assert not Namespace.objects.filter(name="tools").exists()
 
     done = apply(WHOLE)
 
-    assert done[-1] == "10 added."
+    assert done[-1] == "8 added."
     assert [line for line in done if line.startswith("+")] == planned[:-1]
     tools = Namespace.objects.get(name="tools")
     assert (tools.visibility, tools.cooldown_hours, tools.requires_approval, tools.quota_versions) == (
@@ -98,7 +96,7 @@ def test_a_change_by_hand_is_a_difference(apply: Any) -> None:
 def test_what_the_file_lacks_stays_unless_its_kind_is_named(apply: Any, acme: Namespace) -> None:
     apply(WHOLE)
     less = yaml.safe_load(WHOLE)
-    less["namespaces"][0]["grants"], less["namespaces"][0]["webhooks"] = [], []
+    less["namespaces"][0]["grants"] = []
     assert "no changes" in apply(yaml.safe_dump(less))[-1]
 
     less["prune"] = ["grants", "namespaces"]
@@ -108,7 +106,6 @@ def test_what_the_file_lacks_stays_unless_its_kind_is_named(apply: Any, acme: Na
     assert "- grants charlie of tools" in said
     assert f"- grants {ACCOUNT} of tools" not in said
     assert "- namespaces acme" in said
-    assert not any("webhooks" in line for line in said)
 
 
 def test_a_secret_is_read_from_where_the_file_says_and_sent_again_only_when_it_changes(
