@@ -26,7 +26,7 @@ def daily(**_: object) -> None:
 
 @shared_task(name="notify.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    """Delete the log of what ended more than LARDER_NOTIFY_DAYS ago."""
+    """Delete the log of what ended more than notify_days of LARDER_LIFETIMES ago."""
     before = timezone.now() - settings.NOTIFY_LIFETIME
     deliveries = Delivery.objects.exclude(state=State.WAITING).filter(ended_at__lt=before)
     mails = Letter.objects.exclude(state=LetterState.WAITING).filter(ended_at__lt=before)

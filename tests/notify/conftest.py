@@ -10,6 +10,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.lib.settings_values.outgoing import Outgoing
 from apps.notify import outbox, sending, webhooks
 from apps.notify.mail import mailing
 from tests.notify import smtp
@@ -20,7 +21,7 @@ from tests.notify.receiver import Answer, Receiver, listening, says
 @pytest.fixture
 def loopback(settings):
     """An operator allows it."""
-    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+    settings.WEBHOOKS = Outgoing((ip_network("127.0.0.0/8"),))
 
 
 @pytest.fixture

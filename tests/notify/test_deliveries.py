@@ -13,6 +13,7 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.lib.net import fetching
+from apps.lib.settings_values.outgoing import Outgoing
 from apps.notify import outbox, sending, webhooks
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
 from apps.notify.tasks import prune, run
@@ -213,7 +214,7 @@ def test_a_receiver_that_is_gone_is_asked_no_more(hooked):
 
 def test_an_address_that_is_no_longer_allowed_is_a_failure_without_its_number(hooked, settings):
     _, _, there = hooked()
-    settings.WEBHOOK_ALLOW = ()
+    settings.WEBHOOKS = Outgoing()
     event()
     tell()
 
