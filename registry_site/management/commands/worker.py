@@ -10,6 +10,7 @@ from registry_site.server import serving
 
 class Command(ProcessCommand):
     help = "Check and publish uploads."
+    answers_requests = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
