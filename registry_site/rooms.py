@@ -12,6 +12,8 @@ from apps.lib.settings_values.identity_providers import IdentityProvider
 from apps.lib.settings_values.kek_urls import KeyAddress
 from apps.lib.settings_values.openid import Provider as OpenIdProvider
 
+Kinds = tuple[type[IdentityProvider], ...]
+
 INSTALLED_ROOMS = {
     "mirror": "apps.contrib.mirror.room.Mirror",
     "git": "apps.contrib.git.room.Git",
@@ -44,9 +46,14 @@ def left_out(names: Collection[str]) -> frozenset[str]:
     return frozenset(_package_of(INSTALLED_ROOMS[name]) for name in names)
 
 
-def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityProvider]]:
-    """Return OpenID Connect, and the kinds of rooms: settings are read before Django knows those."""
-    return [OpenIdProvider, *_contributed("identity_providers", names_left_out)]
+def identity_providers(names_left_out: Collection[str]) -> tuple[Kinds, Kinds]:
+    """Return OpenID Connect with the kinds of rooms, and those that are left out: settings are read before Django knows
+    rooms.
+    """
+    doors = {path: resolve_name(path) for path in installed()}
+    of = {door.resolved(name): _package_of(path) for path, door in doors.items() for name in door.identity_providers}
+    unused = tuple(kind for kind, package in of.items() if package in names_left_out)
+    return (OpenIdProvider, *(kind for kind in of if kind not in unused)), unused
 
 
 def key_addresses(names_left_out: Collection[str]) -> list[type[KeyAddress]]:

@@ -63,9 +63,8 @@ def ci_system() -> Iterator[ci_issuer.Issuer]:
 def loopback(tmp_path_factory: pytest.TempPathFactory, git_server: Site, ci_system: ci_issuer.Issuer) -> Iterator[Live]:
     """It may ask registries, Git servers and a CI system on this machine."""
     variables = {
-        "LARDER_UPSTREAM_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_CA_FILE": git_server.ca_file,
+        "LARDER_OUTGOING_ALLOW": f"mirror={LOOPBACK} git={LOOPBACK}",
+        "LARDER_OUTGOING_CA_FILE": git_server.ca_file,
         "LARDER_TRUSTED_ISSUERS": ci_system.url,
     }
     with start_live(tmp_path_factory.mktemp("loopback"), why="shared", **variables) as larder:
@@ -84,11 +83,10 @@ def impatient(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Ite
     """Its jobs are another's after five seconds without a sign of life: tests may kill its worker, and DEATHS does."""
     variables = {
         "LARDER_JOB_LEASE_SECONDS": "5",
-        "LARDER_JOB_ATTEMPTS": "50",
+        "LARDER_LIMITS": "job_attempts=50",
         "LARDER_CRASH_AT": ",".join(DEATHS),
-        "LARDER_UPSTREAM_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_CA_FILE": git_server.ca_file,
+        "LARDER_OUTGOING_ALLOW": f"mirror={LOOPBACK} git={LOOPBACK}",
+        "LARDER_OUTGOING_CA_FILE": git_server.ca_file,
     }
     with start_live(tmp_path_factory.mktemp("impatient"), why="shared", **variables) as larder:
         yield larder

@@ -141,7 +141,8 @@ def verify_export(lines: Iterable[str]) -> Report:
 
 
 def prune() -> int:
-    """Delete rows older than LARDER_AUDIT_DAYS with their links, and return how many; one event says up to where.
+    """Delete rows older than audit_days of LARDER_LIFETIMES with their links, and return how many; one event says up to
+    where.
 
     The beginning of the chain goes. The event comes first, so that a run that stops half-way leaves a chain which
     `verify` accepts.

@@ -26,7 +26,7 @@ from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import durable, metrics
 
 BATCH_SIZE = 500
-# Nothing younger is ever pruned: the least of LARDER_AUDIT_DAYS.
+# Nothing younger is ever pruned: the least of audit_days of LARDER_LIFETIMES.
 SHORTEST_LIFETIME = timedelta(days=400)
 
 log = structlog.get_logger("larder.audit")
@@ -58,7 +58,7 @@ def record_head() -> None:
         if (path := file()) is not None:
             _append(path, line)
         else:
-            answer = fetching.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
+            answer = fetching.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, way=settings.WEBHOOKS)
             if not answer.is_success:
                 raise NotAnswered(f"the answer was {answer.status}")
     except (OSError, NotAnswered) as failure:

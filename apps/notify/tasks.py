@@ -26,7 +26,7 @@ def daily(**_: object) -> None:
 
 @shared_task(name="notify.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    """Delete the log of what ended more than LARDER_NOTIFY_DAYS ago."""
+    """Delete the log of what ended more than notify_days of LARDER_LIFETIMES ago."""
     before = timezone.now() - settings.NOTIFY_LIFETIME
     ended = (channel.ended_before(before) for channel in channels())
     if pruned := prune_rows(*(rows.order_by("ended_at", "pk") for rows in ended)):

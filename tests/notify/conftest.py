@@ -9,6 +9,7 @@ from django.utils import timezone
 
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.lib.settings_values.outgoing import Outgoing
 from apps.notify import outbox
 from apps.notify.mail import mailing
 from tests.notify import smtp
@@ -19,7 +20,7 @@ from tests.notify.receiver import Receiver, listening, says
 @pytest.fixture
 def loopback(settings):
     """An operator allows it."""
-    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+    settings.WEBHOOKS = Outgoing((ip_network("127.0.0.0/8"),))
 
 
 @pytest.fixture

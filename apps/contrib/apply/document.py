@@ -15,11 +15,10 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from apps.api.frame.base import Body
 from apps.contrib.apply import calls
 from apps.lib.errors import Invalid
+from apps.lib.formats import strict_yaml
 from apps.lib.text.counting import many
 from apps.room import Described, rooms
 
@@ -66,7 +65,7 @@ def read(text: str, variable: Callable[[str], str]) -> Document:
     """Raises Invalid with all mistakes, each with its place. `variable`: what one of the environment has."""
     if len(text.encode()) > LONGEST:
         raise Invalid(f"The file has more than {LONGEST // 1024**2} MiB.", hint="Split it: what a file lacks stays.")
-    data = _parsed(text)
+    data = strict_yaml.load(text)
     if not isinstance(data, dict):
         raise Invalid(f"The file is {_named(data)}, expected keys such as `namespaces:`.")
     reader = _Reader(variable)
@@ -80,37 +79,6 @@ def read(text: str, variable: Callable[[str], str]) -> Document:
         listed = "\n".join(f"  {one}" for one in (*mistakes[:SHOWN], *more))
         raise Invalid(f"The file has {many(len(mistakes), 'mistake')}:\n{listed}\n", hint="Nothing was changed.")
     return Document(entries, prune, frozenset(data))
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML without tags of its own, and without two values for one key."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    found: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            raise Invalid(f"Line {key_node.start_mark.line + 1}: the key {key!r} is not text.", hint="Quote it.")
-        if key in found:
-            raise Invalid(f"Line {key_node.start_mark.line + 1}: {key!a} is there twice.", hint="Keep one of them.")
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return yaml.load(text, _Loader) or {}  # noqa: S506  # a SafeLoader
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise Invalid(f"{where}the file is not YAML: {getattr(error, 'problem', None) or error}.") from None
-    except RecursionError:
-        raise Invalid("The file is nested too deeply, or contains itself.") from None
 
 
 class _Reader:

@@ -59,7 +59,7 @@ def create(
     wanted = _checked(events)
     if shape not in Shape.values:
         raise Invalid(f"There is no format {shape[:40]!r}.", hint=f"Use one of {', '.join(Shape.values)}.")
-    addresses.check_url(url, settings.WEBHOOK_ALLOW)
+    addresses.check_url(url, settings.WEBHOOKS.allow)
     connections.lock_as_owner(namespace, actor)
     if of(namespace).count() >= MAX_WEBHOOKS:
         raise Conflict(f"There are {MAX_WEBHOOKS} webhooks already.", hint="Delete one that is not needed.")
@@ -91,7 +91,7 @@ def change(
     connections.lock_as_owner(hook.namespace, actor)
     changes: dict[str, Any] = {}
     if url is not None and url != hook.url:
-        changes["url"] = addresses.check_url(url, settings.WEBHOOK_ALLOW)
+        changes["url"] = addresses.check_url(url, settings.WEBHOOKS.allow)
     if events is not None and (wanted := _checked(events)) != hook.events:
         changes["events"] = wanted
     if enabled is not None and enabled == (hook.disabled_at is not None):

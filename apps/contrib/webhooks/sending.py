@@ -98,7 +98,7 @@ def _attempt(delivery: Delivery) -> bool:
             delivery.message_id, int(now.timestamp()), body, [sealing.unseal(one, hooks.PURPOSE) for one in sealed]
         )
         kind = {"Content-Type": "application/json", "User-Agent": "Larder-Webhooks"}
-        said = fetching.post(hook.url, body=body, headers=kind | headers, allowed=settings.WEBHOOK_ALLOW)
+        said = fetching.post(hook.url, body=body, headers=kind | headers, way=settings.WEBHOOKS)
     except NotAnswered as failure:
         error = str(failure)
     except RegistryError as failure:  # the secret cannot be read

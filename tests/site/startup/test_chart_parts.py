@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from apps.lib.settings_values.openid import Provider
-from registry_site import env, healthcheck, rooms
+from registry_site import env, healthcheck, identity_providers, rooms
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
 from tests.live import CHECKOUT
@@ -37,10 +37,12 @@ def process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def become(found: dict[str, str], files: dict[str, str]) -> None:
         for path, text in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(text)
+            (tmp_path / path).write_text(here(text))
         for name, value in found.items():
-            here = value.replace("/secrets/", f"{tmp_path}/secrets/").replace("/config/", f"{tmp_path}/config/")
-            monkeypatch.setenv(name, here)
+            monkeypatch.setenv(name, here(value))
+
+    def here(text: str) -> str:
+        return text.replace("/secrets/", f"{tmp_path}/secrets/").replace("/config/", f"{tmp_path}/config/")
 
     return become
 
@@ -139,9 +141,11 @@ def test_without_metrics_no_worker_is_asked() -> None:
 
 def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -> None:
     documents = example("single-sign-on")
-    process(variables(documents)["web"], {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"})
-    kinds = rooms.identity_providers(frozenset())
-    corp, partners, *others = env.identity_providers(kinds)
+    file = of_kind("ConfigMap", documents)["sign-on"]["data"]["sign-on.yaml"]
+    files = {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"}
+    process(variables(documents)["web"], files | {"config/sign-on/sign-on.yaml": file})
+    kinds, _ = rooms.identity_providers(frozenset())
+    corp, partners, *others = identity_providers.read(kinds)
     assert isinstance(corp, Provider)
     assert isinstance(partners, Provider)
 
@@ -159,7 +163,7 @@ def test_only_web_servers_know_the_client_secrets() -> None:
     documents = example("single-sign-on")
 
     assert mounted(documents, "larder-sign-on") == mounted(documents, "larder-saml") == {"web"}
-    assert {name for name, one in variables(documents).items() if "LARDER_OIDC_PROVIDERS" in one} == {"web"}
+    assert {name for name, one in variables(documents).items() if "LARDER_SIGN_ON_FILE" in one} == {"web"}
 
 
 def test_storage_on_azure_has_the_key_of_its_account(process: Any) -> None:

@@ -26,7 +26,6 @@ COMPOSE_NETWORKS = {
     "notify-worker": {"database", "broker", "metrics", "outside"},
     "upstream-worker": {"database", "broker", "storage", "metrics", "outside"},
     "signing-worker": {"database", "broker", "storage", "metrics", "kms"},
-    "beat": {"database", "broker"},
     "migrate": {"database"},
     "roles": {"database"},
     "backup": {"database", "storage", "outside"},
@@ -121,7 +120,7 @@ def test_each_role_of_the_database_has_its_own_secret() -> None:
     assert found == {
         "larder": {"test"},  # the secret of all
         "larder-owner": {"migrate", "roles", "backup"},
-        "larder-web": {"web", "worker", "notify-worker", "upstream-worker", "beat"},
+        "larder-web": {"web", "worker", "notify-worker", "upstream-worker"},
         "larder-signing": {"signing-worker"},
     }
     assert pods()["signing-worker"]["serviceAccountName"] == "here-larder-signing"

@@ -115,7 +115,7 @@ def _bounds_in(cache_control: str) -> dict[str, float]:
 def _route() -> fetching.Route:
     file = settings.FOLLOW.ca_file
     trusted = fetching.trusting(file, Path(file).stat().st_mtime_ns if file else 0, "")
-    return fetching.Route(trusted, addresses.ANYWHERE)
+    return fetching.Route(trusted, addresses.ANYWHERE, settings.FOLLOW.proxy)
 
 
 _HEADERS = {"User-Agent": "Larder (follower)", "Accept-Encoding": "identity"}

@@ -16,6 +16,7 @@ from apps.contrib.webhooks import hooks, sending
 from apps.contrib.webhooks.tests.conftest import tell
 from apps.lib.errors import Unavailable
 from apps.lib.net import fetching
+from apps.lib.settings_values.outgoing import Outgoing
 from apps.notify import outbox
 from apps.notify.mail import letters
 from apps.notify.models import Delivery, OutboxEvent, State, Webhook
@@ -205,7 +206,7 @@ def test_a_receiver_that_is_gone_is_asked_no_more(hooked):
 
 def test_an_address_that_is_no_longer_allowed_is_a_failure_without_its_number(hooked, settings):
     _, _, there = hooked()
-    settings.WEBHOOK_ALLOW = ()
+    settings.WEBHOOKS = Outgoing()
     event()
     tell()
 

@@ -72,7 +72,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "LARDER_TRUSTED_PROXIES": "127.0.0.1",
         "LARDER_STATIC_COPY_URL": f"file://{folder}/copy",
         "LARDER_STATIC_COPY_SECRET_FILE": str(folder / "secret"),
-        "LARDER_STATIC_COPY_FRESH_SECONDS": "1",
+        "LARDER_LIFETIMES": "static_copy_fresh_seconds=1",
     }
     with start_live(folder / "larder", why="it writes a static copy", **variables) as larder:
         token = larder.token()
