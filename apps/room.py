@@ -129,7 +129,7 @@ class Room(AppConfig):
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
     # Sections of pages that others have, by the page: a template, and what returns the values that it calls `found`
-    # (`portal.frame.sections`).
+    # (`portal.frame.sections`). "traffic": its subject is the first and the last day.
     page_sections: Mapping[str, tuple[tuple[str, Name], ...]] = {}
     # A template beside the form that publishes: another way.
     publishing_aside = ""
@@ -184,6 +184,9 @@ class Room(AppConfig):
     purges: Names = ()
     # What a release has to wait for, beside the approval of a person: `releases.publishing.approving.conditions`.
     publication_conditions: Names = ()
+    # Write a batch of downloads too, in the transaction that counts them: `write(batch, releases)`, with the types of
+    # `releases.catalogue.downloads`. Raise `IntegrityError` to have all of it written again.
+    download_writers: Names = ()
     # What is said of releases in a few words: `releases.catalogue.marks.sources`.
     release_marks: Names = ()
     # What is read of an artifact that is attached to a release over OCI: `oci.attaching.Reader`.
