@@ -16,6 +16,8 @@ log = structlog.get_logger("larder.apply")
 def steps(path: Path, *, acts: bool) -> Iterator[Step]:
     """Read the whole file first, then yield each difference; with `acts` it is made true by then. Raises Invalid."""
     text = document.text_of(path, most=document.LONGEST)
+    if acts:
+        _ = settings.SECRET_KEY  # which webhooks and credentials need: else the first of these fails
     read = document.read(text, settings.APPLY.variable)
     yield from Run(Calls(operator()), acts=acts).steps(read)
 

@@ -9,7 +9,7 @@
 Its words are those of the API. A value `{from_file: …}` or `{from_variable: …}` is read from there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -87,7 +87,7 @@ def read(text: str, variable: Callable[[str], str]) -> Document:
     reader.count(data, "the file", ())
     prune = reader.prune(data.pop(PRUNE, []))
     entries = reader.children(data, "", "", ())
-    if unknown := reader.unknown(data, "", {}):
+    if unknown := reader.unknown(data, "", ()):
         reader.mistakes += unknown
     if mistakes := list(dict.fromkeys(reader.mistakes)):
         more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
@@ -215,12 +215,12 @@ class _Reader:
         except Invalid as refused:
             self.mistakes.append(f"{place}: {refused}")
             return None
-        known = {word: taken for shape in shapes for word, taken in shape().fields.items()}
+        known = frozenset[str]().union(*map(calls.names_in, shapes))
         self.mistakes += self.unknown(fields, f"{place}: ", known, inner_words)
         self.mistakes += self.wrong(entry, shapes, place)
         return entry
 
-    def unknown(self, given: dict[str, Any], place: str, known: Mapping[str, Any], more: Any = ()) -> list[str]:
+    def unknown(self, given: dict[str, Any], place: str, known: Collection[str], more: Any = ()) -> list[str]:
         names = {*known, *more} or {kind.word for kind in kinds()} | {PRUNE}
         if not place:
             return [_unknown("The file", one, names) for one in given if one not in names]
@@ -230,7 +230,7 @@ class _Reader:
         """Return what the API would say of the fields of each call, without their context."""
         found = []
         for shape in shapes:
-            some = {name: value for name, value in entry.fields.items() if name in shape().fields}
+            some = {name: value for name, value in entry.fields.items() if name in calls.names_in(shape)}
             filled = shape(data=some)
             if (some or shape is shapes[0]) and not filled.is_valid():
                 found += [f"{place}: {name}: {_first(said)}" for name, said in filled.errors.items()]

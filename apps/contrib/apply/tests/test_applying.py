@@ -173,6 +173,18 @@ def test_a_mistake_is_named_with_its_place_and_nothing_changes(apply: Any, text:
     assert not Team.objects.exists()
 
 
+@for_each_row("many", [1, 30])
+def test_a_list_is_read_once_for_all_of_its_entries(apply: Any, many: int, django_assert_max_num_queries: Any) -> None:
+    names = [f"t{number}" for number in range(many)]
+    apply(f"teams: [{', '.join(names)}]")
+    grants = ", ".join(f"{{team: {name}, role: reader}}" for name in names)
+    text = f"namespaces: [{{name: acme, visibility: private, grants: [{grants}]}}]"
+    apply(text)
+
+    with django_assert_max_num_queries(14):
+        assert "no changes" in apply(text)
+
+
 def test_all_mistakes_are_listed_at_once(apply: Any) -> None:
     with pytest.raises(CommandError, match="The file has 2 mistakes"):
         apply("teams: [{name: a, colour: red}, {description: x}]")
