@@ -31,6 +31,8 @@ namespaces:
     cooldown_hours: 4
     requires_approval: true
     quota_versions: 100
+    introduction: |
+      # Start here
     grants: [{user: charlie, role: reader}]
     webhooks: [{url: "https://ci.acme.example/hook", events: [release.published]}]
     signing_keys: [{generate: ed25519}]
