@@ -250,20 +250,21 @@ def certificate() -> Iterator[Finding]:
     yield from _judged("certificate", found, str(path), "Renew it, then restart the web processes.")
 
 
-def certificate_outside() -> Iterator[Finding]:
+def public_certificate_served() -> Iterator[Finding]:
     """Yield what clients get at the public name, where a proxy may have the certificate."""
-    part, url = "certificate outside", settings.PUBLIC_URL
+    part, url = "public certificate", settings.PUBLIC_URL
     if not public_certificate.is_served():
         yield Finding(part, OK, f"{url} is plain HTTP")
         return
     try:
         found = public_certificate.read()
     except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
         hint = (
             "Start Larder and its proxy first. If clients reach it, this host has no way to its own public address "
             "(hairpin NAT, or another DNS): watch the certificate from another host."
         )
-        yield Finding(part, WARN, f"{url} cannot be reached from this host: {error}", hint)
+        yield Finding(part, WARN, f"{url} cannot be reached from this host: {reason}", hint)
         return
     yield from _judged(part, found, f"the one at {url}", "Renew it where it is served: in the proxy, or in LARDER_TLS.")
 
@@ -408,7 +409,7 @@ LOOKS: dict[str, Look] = {
     "statements": Look(late_statements, DATABASE),
     "certificate": Look(certificate),
     "name": Look(name, hint="See the DNS of this host."),
-    "certificate outside": Look(certificate_outside),
+    "public certificate": Look(public_certificate_served),
     "quotas": Look(namespace_quotas, DATABASE),
     "audit": Look(audit_heads, DATABASE),
     # From here on the role of signing workers may not read: its first refusal ends the looks at the database.

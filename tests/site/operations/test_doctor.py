@@ -251,17 +251,17 @@ def test_the_certificate_of_a_proxy_is_read_at_the_public_name(sound, settings, 
     with socket.create_server(("127.0.0.1", 0)) as listening, tls_accepting(listening, files):
         port = listening.getsockname()[1]
         settings.PUBLIC_URL = f"https://localhost:{port}"
-        state, found = findings_of("certificate outside")["certificate outside"]
+        state, found = findings_of("public certificate")["public certificate"]
         assert (state, "the one at https://localhost" in found) == ("warn", True)
         public_certificate.watch.look()
         metrics = {family.name: family.samples[0].value for family in states._certificate()}
         assert 18 * 86400 < metrics["larder_public_certificate_expiry_seconds"] < 20 * 86400
-    state, found = findings_of("certificate outside")["certificate outside"]
+    state, found = findings_of("public certificate")["public certificate"]
     assert (state, "cannot be reached from this host" in found) == ("warn", True)
     public_certificate.watch.look()
     assert list(states._certificate()) == []
     settings.PUBLIC_URL = "http://localhost:8080"
-    assert findings_of("certificate outside")["certificate outside"][0] == "ok"
+    assert findings_of("public certificate")["public certificate"][0] == "ok"
 
 
 @contextmanager
