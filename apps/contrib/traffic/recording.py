@@ -109,4 +109,6 @@ def _plus(one: Sum, other: Sum) -> Sum:
 def prune() -> int:
     """Delete what is too old; return how many rows."""
     before = timezone.now().date() - KEPT
-    return sum(model.objects.filter(day__lt=before).delete()[0] for model in (AccountTraffic, TeamTraffic))
+    accounts, _ = AccountTraffic.objects.filter(day__lt=before).delete()
+    teams, _ = TeamTraffic.objects.filter(day__lt=before).delete()
+    return accounts + teams
