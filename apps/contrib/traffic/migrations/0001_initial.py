@@ -23,7 +23,7 @@ class Migration(migrations.Migration):
                 ('token', models.BigIntegerField(default=0, help_text='Number of the API token. 0: not known, or one of many.')),
                 ('downloads', models.PositiveBigIntegerField(default=0)),
                 ('bytes', models.PositiveBigIntegerField(default=0)),
-                ('account', models.ForeignKey(help_text='Empty: without a token.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='traffic', to=settings.AUTH_USER_MODEL)),
+                ('account', models.ForeignKey(help_text='Empty: without a token.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='account_traffic', to=settings.AUTH_USER_MODEL)),
             ],
             options={
                 'indexes': [models.Index(fields=['day'], name='traffic_accounts_by_day')],
