@@ -129,7 +129,7 @@ class Room(AppConfig):
     # `portal/how_to` and of its anchor; and what returns the text to copy there, or None where there is none.
     how_to: Mapping[str, tuple[str, Name]] = {}
     # Sections of pages that others have, by the page: a template, and what returns the values that it calls `found`
-    # (`portal.frame.sections`). "traffic": its subject is the first and the last day.
+    # (`portal.frame.sections`).
     page_sections: Mapping[str, tuple[tuple[str, Name], ...]] = {}
     # A template beside the form that publishes: another way.
     publishing_aside = ""

@@ -14,7 +14,11 @@ class AccountTraffic(models.Model):
     day = models.DateField()
     # Not hidden: the rows go with a person who is erased.
     account = models.ForeignKey(
-        settings.AUTH_USER_MODEL, models.CASCADE, null=True, related_name="account_traffic", help_text="Empty: without a token."
+        settings.AUTH_USER_MODEL,
+        models.CASCADE,
+        null=True,
+        related_name="account_traffic",
+        help_text="Empty: without a token.",
     )
     token = models.BigIntegerField(default=0, help_text="Number of the API token. 0: not known, or one of many.")
     downloads = models.PositiveBigIntegerField(default=0)
