@@ -39,7 +39,7 @@ def read() -> x509.Certificate:
 
 
 class Watch:
-    """Looks again and again in each web process, so that a scrape waits for nobody. `seen`: the last one it read."""
+    """Looks again and again in each web process, so that no scrape waits. `seen`: the last one it read."""
 
     def __init__(self) -> None:
         self.seen: x509.Certificate | None = None

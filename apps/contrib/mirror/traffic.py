@@ -1,4 +1,4 @@
-"""What the mirror serves and fetches, by upstream and day: the difference is what did not come from elsewhere again."""
+"""The packages that the mirror serves and fetches, by upstream and day: the difference did not come from elsewhere."""
 
 from dataclasses import dataclass
 from datetime import date, timedelta
