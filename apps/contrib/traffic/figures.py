@@ -45,7 +45,8 @@ class Month:
         return cls(min(found, today).replace(day=1))
 
     def rows_of(self, model: Any) -> QuerySet[Any]:
-        return model.objects.filter(day__gte=self.first, day__lte=self.last)
+        rows: QuerySet[Any] = model.objects.filter(day__gte=self.first, day__lte=self.last)
+        return rows
 
 
 def totals(month: Month) -> dict[str, int]:
@@ -67,7 +68,8 @@ def by_day(month: Month, measure: str) -> list[int]:
 
 def _summed(rows: QuerySet[Any], fields: Iterable[str], measure: str) -> QuerySet[Any, dict[str, Any]]:
     sums = {f"{name}_sum": Sum(name) for name in ("downloads", "bytes")}
-    return rows.values(*fields).annotate(**sums).order_by(f"-{measure}_sum", *fields)
+    found: QuerySet[Any, dict[str, Any]] = rows.values(*fields).annotate(**sums)
+    return found.order_by(f"-{measure}_sum", *fields)
 
 
 def by_team(month: Month, measure: str) -> QuerySet[Any, dict[str, Any]]:

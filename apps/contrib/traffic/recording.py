@@ -76,8 +76,8 @@ def _write_teams(readers: Mapping[Key, Sum], days: Collection[date], people: set
     for user_id, team_id in Membership.objects.filter(user__in=people).values_list("user", "team"):
         teams[user_id].append(team_id)
     sums: defaultdict[tuple[date, int], Sum] = defaultdict(lambda: (0, 0))
-    for (day, user_id, _), value in readers.items():
-        for team_id in teams[user_id]:
+    for (day, reader, _), value in readers.items():
+        for team_id in teams[reader]:
             sums[day, team_id] = _plus(sums[day, team_id], value)
     rows = TeamTraffic.objects.select_for_update(no_key=True).filter(team__in={team for _, team in sums}, day__in=days)
     found = {(row.day, row.team_id): row for row in rows.order_by("pk")}
