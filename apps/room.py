@@ -190,6 +190,9 @@ class Room(AppConfig):
     purges: Names = ()
     # What a release has to wait for, beside the approval of a person: `releases.publishing.approving.conditions`.
     publication_conditions: Names = ()
+    # Write a batch of downloads too, in the transaction that counts them: `write(batch, releases)`, with the types of
+    # `releases.catalogue.downloads`. Raise `IntegrityError` to have all of it written again.
+    download_writers: Names = ()
     # What is said of releases in a few words: `releases.catalogue.marks.sources`.
     release_marks: Names = ()
     # What is read of an artifact that is attached to a release over OCI: `oci.attaching.Reader`.

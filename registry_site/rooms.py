@@ -32,6 +32,7 @@ INSTALLED_ROOMS = {
     "cleanup": "apps.contrib.cleanup.room.Cleanup",
     "apply": "apps.contrib.apply.room.Apply",
     "copy": "apps.contrib.copy.room.Copy",
+    "traffic": "apps.contrib.traffic.room.Traffic",
 }
 
 

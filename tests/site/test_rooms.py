@@ -180,6 +180,7 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
         ("checks", ["portal:namespace-checks"]),
         ("trusted", ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"]),
         ("reporting", ["api:usage"]),
+        ("traffic", ["portal:traffic"]),
         ("graph", ["portal:module-graph", "api:module-dependents"]),
         ("builder", ["portal:module-usage"]),
         ("bulk", ["api:versions-yank"]),

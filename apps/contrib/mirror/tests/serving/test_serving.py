@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Visibility
 from apps.audit import generation
+from apps.contrib.mirror import traffic
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.serving import usage_counts
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, VERSION
@@ -26,6 +27,7 @@ from apps.contrib.mirror.tests.edge_client import (
     tool,
     version_url,
 )
+from apps.contrib.mirror.traffic import Exchange
 from apps.http.ready import ready_of
 from apps.jobs.models import Job
 from apps.lib.settings_values.rates import Rate
@@ -262,6 +264,8 @@ def test_fetches_are_counted_behind_the_answer(upstream, edge):
     row.refresh_from_db()
     assert row.uses == 2
     assert row.used_at is not None
+    today = timezone.now().date()
+    assert traffic.exchanges(today, today) == [Exchange(upstream.host, 2, 2 * row.size, 1, row.size)]
 
 
 def test_documents_cost_the_same_at_any_length(upstream, tool, edge, django_assert_max_num_queries):
