@@ -79,8 +79,8 @@ def _is_of_one_table(model: type[Model], condition: Q) -> bool:
 
 def _is_single(rows: QuerySet[Any]) -> bool:
     """Return whether no table that is joined can have several rows for one of these."""
-    joins = [one for one in rows.query.alias_map.values() if one.parent_alias]
-    return not any(one.join_field.one_to_many or one.join_field.many_to_many for one in joins)
+    joined: list[Any] = [getattr(one, "join_field", None) for one in rows.query.alias_map.values()]
+    return not any(field is not None and (field.one_to_many or field.many_to_many) for field in joined)
 
 
 class _ByOrder(WhereNode):
