@@ -81,6 +81,8 @@ def main() -> None:
             options.rounds,
             is_tiny=options.tiny,
             trials=options.trials,
+            listed_versions=options.versions,
+            database=options.database,
             archives=options.archives,
             against=options.against,
         )
@@ -136,6 +138,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--archives", metavar="FOLDER", type=Path, help="modules that the part `modules` publishes")
     parser.add_argument("--against", metavar="CHECKOUT", type=Path, help="publish them in its Larder too, in turns")
     parser.add_argument("--trials", type=int, default=2000, help="changes that `stale` tries (default: 2000)")
+    versions = "versions of modules whose lists are measured, with as much of all else (default: 1000000)"
+    parser.add_argument("--versions", type=int, default=1_000_000, help=versions)
+    parser.add_argument("--database", default="", metavar="URL", help="an empty PostgreSQL for them, or a filled one")
     parser.add_argument("--json", metavar="FILE", help="write every round to this file")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")
     parser.add_argument("--tiny", action="store_true", help="smallest registry and files: shows that it works at all")

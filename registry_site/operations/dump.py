@@ -24,6 +24,7 @@ from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.expressions import Value
 
+from apps.audit import months
 from registry_site.startup import restoring, schema
 from registry_site.startup.bootstrap import CannotStartError
 
@@ -150,8 +151,17 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
     if not restoring.begun()[1]:
         for app, migration in nodes:
             call_command(Migrate(), app, migration, interactive=False, verbosity=0)
+        _add_audit_months(folder)
         _load_rows(folder, tables_of(loader.project_state(nodes).apps), last)
     schema.bring_up_to_date()
+
+
+def _add_audit_months(folder: Path) -> None:
+    """Prepare the months of the copy, so that pruning drops them instead of deleting their rows."""
+    with gzip.open(folder / "audit_auditevent.jsonl.gz", "rt", encoding="utf-8") as lines:
+        names, first = json.loads(next(lines)), next(lines, "")
+    if first:
+        months.add(since=datetime.fromisoformat(json.loads(first)[names.index("at")]))
 
 
 def _load_rows(folder: Path, found: dict[str, type[models.Model]], last: dict[str, int]) -> None:
