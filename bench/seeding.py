@@ -55,7 +55,7 @@ def fill(text: str) -> None:
             _add_modules(space, modules[start : start + BATCH], numbers(size.versions))
         if providers := [f"provider-{n}" for n in range(place, size.providers, NAMESPACES)]:
             _add_providers(space, _key(space), providers, numbers(size.provider_versions), PLATFORMS[: size.platforms])
-    _execute("ANALYZE", [])
+    execute("ANALYZE", [])
     (settings.DATA_DIR / "seeded.json").write_text(json.dumps(asdict(size)))
 
 
@@ -175,12 +175,12 @@ def _copy(model: type[Model], changed: dict[str, str], rest: str, values: list[A
     table = facts.db_table
     columns = [str(field.column) for field in facts.concrete_fields if not field.primary_key]
     taken = ", ".join(changed.get(column, f"{table}.{column}") for column in columns)
-    _execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} FROM {table} {rest}", values)  # noqa: S608
+    execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} FROM {table} {rest}", values)  # noqa: S608
 
 
 def _record(first: int) -> None:
     """An audit row for each release from number `first` on."""
-    _execute(
+    execute(
         "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "
         "SELECT release.published_at, %s, space.name || '/' || release.name || ' ' || release.version, '{}', '' "
         "FROM releases_release AS release JOIN accounts_namespace AS space ON space.id = release.namespace_id "
@@ -189,7 +189,7 @@ def _record(first: int) -> None:
     )
 
 
-def _execute(statement: str, values: list[Any]) -> None:
+def execute(statement: str, values: list[Any]) -> None:
     with connection.cursor() as cursor:
         cursor.execute(statement, values)
 
