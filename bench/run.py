@@ -30,6 +30,7 @@ from bench import (
     slow,
     stale,
     starts,
+    upkeep,
     uploads,
     upstream,
 )
@@ -58,6 +59,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "signing": signing.measure,
     "stale": stale.measure,
     "starts": starts.measure,
+    "upkeep": upkeep.measure,
 }
 # What a room measures of itself.
 PARTS |= {part: module.measure for module in rooms.modules("bench") for part in module.PARTS}

@@ -28,7 +28,7 @@ def differences(url: str, *, repair: bool) -> Iterator[Difference]:
     `repair`: write the whole address again, and remove what should not be there.
     """
     with writer.opened(url) as own:
-        left = following.everything(own.copy)
+        left = following.everything_counted(own.copy)
     while some := list(islice(left, AT_ONCE)):
         with writer.opened(url) as own:
             now = timezone.now()

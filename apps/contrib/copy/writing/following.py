@@ -37,6 +37,7 @@ from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib import addresses, versions
 from apps.lib.errors import Invalid
+from apps.lib.process.progress import Progress
 from apps.releases.models import Release, ReleaseBlob
 
 JOB = "follow-static-copy"
@@ -263,6 +264,12 @@ def sweep_step(own: Writer, left: Iterator[Address]) -> int:
 def everything(copy: Copy) -> Iterator[Address]:
     """Yield what should be in the copy, and what is in it."""
     return _swept(copy, EVERYTHING)
+
+
+def everything_counted(copy: Copy) -> Iterator[Address]:
+    """Yield what `everything` does, and say how far the caller is."""
+    total = sum(1 for _ in documents.addresses(""))
+    return Progress("addresses of the copy", total).over(everything(copy))
 
 
 def _swept(copy: Copy, scope: str) -> Iterator[Address]:
