@@ -25,6 +25,7 @@ from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tree.layout import Kind
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
+from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, RegistryError
 from apps.modules import checking, package_manifest
 from apps.modules import lifecycle as module_lifecycle
@@ -216,7 +217,12 @@ def _publish(opened: Opened, item: Item, viewer: Viewer, outcome: Outcome) -> No
         facts |= {"lifecycle": item.state, "reason": item.reason, "replacement": item.replacement}
     fetched = Fetched(facts, {})
     publish = _publish_module if item.kind == Kind.MODULE else _publish_provider
-    outcome.begun.append(publish(opened, item, viewer, fetched))
+    try:
+        outcome.begun.append(publish(opened, item, viewer, fetched))
+    except DigestMismatch as found:
+        raise contents.BadBundle(
+            f"A file has changed since the bundle was verified: {found}", hint="Copy the bundle again, and import that."
+        ) from None
 
 
 def _publish_module(opened: Opened, item: Item, viewer: Viewer, fetched: Fetched) -> Release:
@@ -242,10 +248,11 @@ def _publish_module(opened: Opened, item: Item, viewer: Viewer, fetched: Fetched
     )
     return receiving.receive(
         release=release,
-        chunks=opened.chunks(digest),
+        chunks=opened.steps(digest),
         limit=settings.MODULE_ARCHIVE_MAX_BYTES,
         setting=module_publishing.LIMIT_SETTING,
         job=module_publishing.JOB,
+        sha256=digest.removeprefix("sha256:"),
     )
 
 
@@ -261,8 +268,11 @@ def _publish_provider(opened: Opened, item: Item, viewer: Viewer, fetched: Fetch
         fetched=fetched,
     )
     for name, digest in item.files.items():
-        body = partial(opened.chunks, digest)
-        provider_publishing.receive_file(viewer=viewer, release=release, name=name, open_body=body)
+        body = partial(opened.steps, digest)
+        file, _ = provider_publishing.receive_file(viewer=viewer, release=release, name=name, open_body=body)
+        if digest != f"sha256:{file.digest}":  # on its way it is hashed once: what was verified may have changed
+            provider_publishing.cancel(viewer=viewer, release=release)
+            raise DigestMismatch(file.digest, digest.removeprefix("sha256:"))
     return provider_publishing.hand_in(viewer=viewer, release=release)
 
 

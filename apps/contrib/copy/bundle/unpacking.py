@@ -28,7 +28,7 @@ def unpack(opened: Opened, target: Path) -> tuple[int, int]:
     or one of another registry, or lacks bytes that this bundle counts on.
     """
     _require_newer(opened, target)
-    stored, made = trees.unpacked(b"".join(opened.chunks(opened.catalogue.tree)))
+    stored, made = trees.unpacked(opened.whole(opened.catalogue.tree))
     texts = dict(made)
     for path, digest in stored.items():
         if digest not in opened.catalogue.blobs and not _has(target / path, digest):
