@@ -11,9 +11,9 @@ from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due
 from apps.contrib.copy.settings_values import StaticCopy
 from apps.contrib.copy.tree.documents import Stored
+from apps.contrib.copy.tree.folders import Busy
 from apps.contrib.copy.writing import checking, following, writer
 from apps.contrib.copy.writing.bucket import Bucket
-from apps.contrib.copy.writing.targets import Busy
 from apps.jobs.claims import Claim, Outage
 from apps.releases.lifecycle import verbs
 from tests import s3

@@ -28,9 +28,9 @@ from apps.audit import generation
 from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due, Root
 from apps.contrib.copy.tree import documents
+from apps.contrib.copy.tree.folders import Busy
 from apps.contrib.copy.tree.layout import Address, Kind
 from apps.contrib.copy.writing import acknowledging, writer
-from apps.contrib.copy.writing.targets import Busy
 from apps.contrib.copy.writing.writer import Writer
 from apps.http import mirrors
 from apps.jobs import queue

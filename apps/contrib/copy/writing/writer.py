@@ -17,13 +17,13 @@ from django.utils import timezone
 
 from apps.audit import generation
 from apps.blobs.store import Damaged, DamagedInStorage, Missing
-from apps.contrib.copy import packed
-from apps.contrib.copy.models import Copy, Root, Written
+from apps.contrib.copy.models import Copy, Root, Written, packed, unpacked
 from apps.contrib.copy.tree import layout, manifest
 from apps.contrib.copy.tree.documents import Content, Rendered, stored_as
+from apps.contrib.copy.tree.folders import Busy, Folder
 from apps.contrib.copy.tree.layout import Address, Kind, Rank
 from apps.contrib.copy.writing import targets
-from apps.contrib.copy.writing.targets import Busy, File, Target
+from apps.contrib.copy.writing.targets import File, Target
 from apps.jobs import queue
 from apps.lib.addresses import canonical
 
@@ -103,8 +103,8 @@ class Writer:
                 Written.objects.filter(pk=row.pk).update(due_at=rendered.due_at)
                 continue
             was = _known(row)
-            row.files = packed.pack({place: [one.digest, one.size] for place, one in stored.items()})
-            row.was, row.is_public = packed.pack(was or {"": ""}), rendered.is_public
+            row.files = packed({place: [one.digest, one.size] for place, one in stored.items()})
+            row.was, row.is_public = packed(was or {"": ""}), rendered.is_public
             if stored:
                 listed = manifest.list_document(rendered.address, stored, is_public=rendered.is_public)
                 files[rendered.address.list_path] = listed
@@ -231,7 +231,7 @@ def opened(url: str) -> Iterator[Writer]:
     with target.held():
         now = timezone.now()
         free = Copy.objects.filter(Q(lease_until=None) | Q(lease_until__lt=now), pk=copy.pk)
-        if isinstance(target, targets.Folder):
+        if isinstance(target, Folder):
             free = Copy.objects.filter(pk=copy.pk)  # the lock says that no one else writes
         if not free.update(fence=F("fence") + 1, lease_until=now + LEASE):
             raise Busy
@@ -258,7 +258,7 @@ def _known(row: Written) -> dict[str, str]:
     listed = Address.parse(row.address).list_path
     if not row.was:
         return row.paths | ({listed: row.digest} if row.digest else {})
-    before: dict[str, str] = packed.unpacked(row.was)
+    before: dict[str, str] = unpacked(row.was)
     before.pop("", None)
     meant = row.paths | {listed: ""}  # those of the write that was cut off
     return {path: before[path] if before.get(path) == meant.get(path, "") else "" for path in before | meant}

@@ -1,9 +1,6 @@
 """What one registry published is published by another one, unchanged."""
 
 import shutil
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,7 +11,6 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.contrib.copy.bundle import importing
 from apps.contrib.copy.bundle.contents import BadBundle
-from apps.contrib.copy.bundle.importing import Outcome
 from apps.contrib.copy.bundle.models import Bundle
 from apps.lib.errors import Conflict
 from apps.modules import lifecycle
@@ -24,21 +20,6 @@ from apps.releases.models import READY, Release
 from apps.signing import keys
 from tests import shelves
 from tests.builders.archives import module_zip
-from tests.providers.draft_client import work as work_on_providers
-
-Bring = Callable[..., Outcome]
-
-
-@pytest.fixture
-def bring(carried: Any, db: None, olga: Any, work: Callable[[], None]) -> Bring:
-    def act(*folders: Path) -> Outcome:
-        outcome = importing.bring(carried.opened(*folders), Viewer(olga))
-        work()
-        for _ in range(len(outcome.begun)):  # a call does the job whose turn it is
-            work_on_providers()
-        return outcome
-
-    return act
 
 
 def states() -> dict[str, tuple[str, str, bool]]:

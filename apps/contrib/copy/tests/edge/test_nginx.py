@@ -16,8 +16,8 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import RequestFactory
 
-from apps.contrib.copy.edge.settings_values import Follow
 from apps.contrib.copy.follower import fetching, serving, trusting
+from apps.contrib.copy.settings_values import Follow
 from registry_site.startup import certificates
 from tests import documents
 from tests.builders import static_nginx
