@@ -61,6 +61,8 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(dora)
+    for name, value in rooms.rows("WATCHED_SETTINGS").items():
+        setattr(settings, name, value)
     for watch in rooms.contributed("watched"):
         watch(acme, dora)
     heartbeats.ring("here:1")
