@@ -15,7 +15,6 @@ from apps.lib.formats.oci_manifests import digest_of
 
 # Says which bundle the tree is of.
 STATE = "bundle.json"
-AT_ONCE = 1_000  # files that are durable together
 
 
 def unpack(opened: Opened, target: Path) -> tuple[int, int]:
@@ -44,8 +43,8 @@ def unpack(opened: Opened, target: Path) -> tuple[int, int]:
         leaving = [path for path in folder.paths() if path not in stored and path not in texts]
         for rank in Rank:
             some = [path for path in coming if _rank(path) == rank]
-            for start in range(0, len(some), AT_ONCE):
-                batch = some[start : start + AT_ONCE]
+            for start in range(0, len(some), folder.at_once):
+                batch = some[start : start + folder.at_once]
                 folder.put([(path, files[path]) for path in batch], is_last=False)
         for rank in reversed(Rank):
             folder.remove([path for path in leaving if _rank(path) == rank], is_last=False)

@@ -48,6 +48,8 @@ class Busy(StorageUnavailable):
 class Folder(LocalBackend):
     """Bytes are hard links to the store's, or the bundle's, where both are on one disk."""
 
+    at_once = 5_000  # files of a batch: one sync of the disk makes them durable
+
     def __init__(self, root: Path) -> None:
         super().__init__(root)
         self._made: set[Path] = set()

@@ -14,7 +14,12 @@ File = tuple[str, Content]
 
 
 class Target(Protocol):
-    """Every method raises StorageUnavailable where the copy's storage is away, refuses, or is full."""
+    """Every method raises StorageUnavailable where the copy's storage is away, refuses, or is full.
+
+    Callers give at most `at_once` files to a call.
+    """
+
+    at_once: int
 
     def held(self) -> Any:
         """A context in which no other writer of this host writes. Raises Busy."""

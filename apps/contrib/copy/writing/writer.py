@@ -29,8 +29,6 @@ from apps.lib.addresses import canonical
 
 # Longer than a batch takes. A writer that dies in a bucket keeps others out for so long; in a folder a lock says more.
 LEASE = timedelta(seconds=60)
-# Files in one batch: it is durable as a whole, and then the lease is renewed.
-BATCH = 1_000
 # An address whose bytes cannot be read is tried again after that.
 RETRY = timedelta(minutes=5)
 SIGN = "sign-static-copy"
@@ -136,16 +134,16 @@ class Writer:
             _save([change.row for change in changes])
 
     def _put(self, files: list[File]) -> None:
-        for start in range(0, len(files), BATCH):
+        for start in range(0, len(files), self.target.at_once):
             self.advance()
-            self.target.put(files[start : start + BATCH], is_last=False)
+            self.target.put(files[start : start + self.target.at_once], is_last=False)
 
     def _remove(self, paths: list[str]) -> None:
         for rank in reversed(Rank):
             some = [path for path in paths if _rank(path) == rank]
-            for start in range(0, len(some), BATCH):
+            for start in range(0, len(some), self.target.at_once):
                 self.advance()
-                self.target.remove(some[start : start + BATCH], is_last=False)
+                self.target.remove(some[start : start + self.target.at_once], is_last=False)
         if lists := [path for path in paths if path.startswith("manifest/")]:
             self.target.remove(lists, is_last=False)
 
