@@ -19,6 +19,7 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.contrib.copy.bundle import contents
+from apps.contrib.copy.bundle.collecting import identity
 from apps.contrib.copy.bundle.contents import QUARANTINED, WITHDRAWN, Item
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.bundle.verifying import Opened
@@ -133,9 +134,9 @@ def require_fitting(opened: Opened) -> dict[tuple[str, str, bytes], Release]:
     refused = []
     for item in catalogue.items:
         release = known.get(_key(item))
-        if release is not None and release.state == State.PUBLISHED and _identity(release) != item.digest:
+        if release is not None and release.state == State.PUBLISHED and identity(release) != item.digest:
             refused.append(
-                f"{item} is published here with sha256:{_identity(release)}, in the bundle sha256:{item.digest}"
+                f"{item} is published here with sha256:{identity(release)}, in the bundle sha256:{item.digest}"
             )
         missing = [name for name, one in item.files.items() if release is None and one not in catalogue.blobs]
         if missing and item.kind != Kind.MIRROR:
@@ -171,10 +172,6 @@ def _in_order(opened: Opened) -> Iterator[Item]:
 
 def _key(item: Item) -> tuple[str, str, bytes]:
     return item.kind, item.address.lower(), versions.sort_key(item.version)
-
-
-def _identity(release: Release) -> str:
-    return release.digest if release.kind == "module" else release.uploaded_digest
 
 
 def _made_at(opened: Opened) -> datetime:

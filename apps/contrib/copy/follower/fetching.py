@@ -25,7 +25,7 @@ from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.follower import leader, trusting
 from apps.contrib.copy.follower.leader import LeaderAway
 from apps.contrib.copy.follower.trusting import Listed, Refused
-from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree import documents, layout
 from apps.contrib.copy.tree.folders import Busy, Folder
 from apps.contrib.copy.tree.layout import Address, Rank
 from apps.lib.process.periodic import Periodic
@@ -192,7 +192,7 @@ class _Pass:
         missing = [place for place in new.files if layout.rank_of(place) <= Rank.SIGNATURE]
         missing = [place for place in missing if not self._has(place, new, old.get(place))]
         if missing:
-            self._write_documents(change, {version_at(place) for place in missing})
+            self._write_documents(change, {layout.version_at(place) for place in missing})
         for place in sorted(missing, key=lambda place: (layout.rank_of(place), new.files[place][1])):
             self._fetch(change, place)
         self._write_documents(change, ())
@@ -215,13 +215,18 @@ class _Pass:
         coming = [
             place
             for place in ranked[Rank.DOWNLOAD]
-            if version_at(place) not in without
+            if layout.version_at(place) not in without
             and not (old.get(place) == new.files[place] and self._path(place, new).exists())
         ]
         for start in range(0, len(coming), AT_ONCE):
             change.folder.put([self._document(place, new) for place in coming[start : start + AT_ONCE]], is_last=False)
         lists = [(place, *self._document(place, new)) for place in ranked[Rank.LIST]]
-        change.folder.put([(path, trimmed(place, data, without)) for place, path, data in lists])
+        change.folder.put(
+            [
+                (path, documents.trimmed(place, data, lambda one: one not in without) if without else data)
+                for place, path, data in lists
+            ]
+        )
 
     def _document(self, place: str, listed: Listed) -> tuple[str, bytes]:
         self._look()
@@ -271,27 +276,6 @@ class _Pass:
         # No list of the leader has the last field, so the address does not count as done.
         document = {"address": str(change.address), "visibility": side, "files": dict(listed.files), "noted": True}
         change.folder.put([(change.address.list_path, json.dumps(document).encode())])
-
-
-def version_at(place: str) -> str:
-    """Return the version that a file is of, by its place. Lists are of none."""
-    parts = place.split("/")
-    number = 4 if parts[1] == layout.Kind.PROVIDER else 5
-    suffix = ".zip" if place.startswith("packages/modules/") else ".json" if place.startswith("v1/mirror/") else ""
-    return parts[number].removesuffix(suffix)
-
-
-def trimmed(place: str, data: bytes, without: Collection[str]) -> bytes:
-    """Return a list of versions without some of them."""
-    if not without:
-        return data
-    document = json.loads(data)
-    if place.endswith("/index.json"):
-        document["versions"] = {one: more for one, more in document["versions"].items() if one not in without}
-    else:
-        for owner in document["modules"] if place.startswith("v1/modules/") else [document]:
-            owner["versions"] = [one for one in owner["versions"] if one["version"] not in without]
-    return json.dumps(document).encode()
 
 
 def _weight(change: Change) -> int:
