@@ -86,7 +86,7 @@ def test_bytes_in_the_same_bucket_are_copied_by_the_server(bucket, settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["500", "403", "lost"])
+@pytest.mark.parametrize("fault", ["500", "403", "lost", "slow", "late"])
 def test_a_bucket_that_fails_keeps_the_change_until_it_answers(fault, published, bucket, server, follow, olga):
     release = published()
     follow()
