@@ -42,7 +42,11 @@ def sign_bundle(claim: Claim) -> None:
 
 
 def _sign(
-    claim: Claim, kind: str, payload: bytes, rows: QuerySet[Any], more: Callable[[StatementKey], dict[str, str]]
+    claim: Claim,
+    kind: str,
+    payload: bytes | memoryview,
+    rows: QuerySet[Any],
+    more: Callable[[StatementKey], dict[str, str]],
 ) -> None:
     """Store what the active key signs. Safe to repeat."""
     if claim.exhausted:
