@@ -237,7 +237,7 @@ def test_without_a_token_of_staff_nothing_is_given(leader, settings):
     assert "answered 401, expected 200. LARDER_FOLLOW_TOKEN_FILE" in followed()["error"]
 
 
-def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch):
+def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch, db):
     assert (monitoring.follower_behind(), monitoring.part_states()) == (inf, {"leader": False})
     followed()
     assert [state for state, _, _ in monitoring.look_at_leader()] == ["ok"]
