@@ -65,6 +65,8 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
     monkeypatch.setattr(public_certificate.watch, "seen", seen)
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(dora)
+    for name, value in rooms.rows("WATCHED_SETTINGS").items():
+        setattr(settings, name, value)
     for watch in rooms.contributed("watched"):
         watch(acme, dora)
     heartbeats.ring("here:1")
