@@ -8,6 +8,8 @@ from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.samples import plain
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 TAB = "/modules/acme/vpc/aws/1.2.0/checks"
 
 
