@@ -1,4 +1,4 @@
-"""Dear tests that guard nothing take turns by the date: `make test-all` has a third of them, `make nightly` all.
+"""Dear tests that guard nothing take turns by the date: `make test-all` has a quarter of them, `make nightly` all.
 
 Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which stand for their kind. A test that an
 entry of the mutations names is never left out: so each protection is looked at by every run.
@@ -15,7 +15,7 @@ from tests.mutations import mutations
 from tests.progress import path_of
 
 TODAY = date.today().toordinal()  # noqa: DTZ011  # any day will do
-DAYS = 3
+DAYS = 4
 DEAR, NEVER = ("live", "slow"), ("smoke", "full")
 FILES_BY = ("both", "full")  # the Makefile hands pytest the files with these marks alone
 
