@@ -4,7 +4,6 @@ SQLite's is a file, as threads of the race tests open connections of their own. 
 cache, for each state of the migrations. PostgreSQL's is a template of the server, which ends with the run.
 """
 
-import hashlib
 import os
 import shutil
 import sqlite3
@@ -19,23 +18,14 @@ from django.core.management.commands import flush
 from django.db import connections
 
 from registry_site.backends.database import give_up_connections
-from tests.programs import CHECKOUT
-from tests.sharing import Turn
+from tests.sharing import COPY, Turn
 
-COPIES = CHECKOUT / ".pytest_cache" / "larder-databases"
 DATABASE = settings.DATABASES["default"]
 IS_SQLITE = DATABASE["ENGINE"].endswith("sqlite3")
 # What `migrate` fills. To write the first two anew took a tenth of a second after each test with transactions of its
 # own, and nobody wrote the roles of staff anew.
 FILLED_BY_MIGRATE = {"django_content_type", "auth_permission", "auth_group", "auth_group_permissions"}
 turn = Turn("migrating")
-
-
-def state_of_the_migrations() -> str:
-    digest = hashlib.sha256((CHECKOUT / "requirements.txt").read_bytes())
-    for path in sorted(CHECKOUT.glob("apps/**/migrations/*.py")):
-        digest.update(f"{path.relative_to(CHECKOUT)}\0".encode() + path.read_bytes())
-    return digest.hexdigest()[:20]
 
 
 def flush_others(style: Any, connection: Any, **options: bool) -> Any:
@@ -45,9 +35,7 @@ def flush_others(style: Any, connection: Any, **options: bool) -> Any:
 
 
 vars(flush).update(sql_flush=flush_others, emit_post_migrate_signal=lambda *_: None)
-STATE = state_of_the_migrations()
-COPY = COPIES / f"{STATE}.sqlite3"
-TEMPLATE = f"larder_{STATE}"
+TEMPLATE = f"larder_{COPY.stem}"
 
 
 def server() -> "psycopg.Connection[Any]":
@@ -88,12 +76,12 @@ def django_db_setup(django_db_setup: None, django_db_keepdb: bool) -> None:
         return
     name = DATABASE["NAME"]
     if IS_SQLITE:
-        COPIES.mkdir(parents=True, exist_ok=True)
+        COPY.parent.mkdir(parents=True, exist_ok=True)
         unfinished = COPY.with_suffix(f".{os.getpid()}")
         with closing(sqlite3.connect(name)) as made, closing(sqlite3.connect(unfinished)) as target:
             made.backup(target)
         unfinished.replace(COPY)
-        for older in set(COPIES.glob("*.sqlite3")) - {COPY}:
+        for older in set(COPY.parent.glob("*.sqlite3")) - {COPY}:
             older.unlink(missing_ok=True)
     else:
         give_up_connections()

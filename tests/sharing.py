@@ -2,6 +2,7 @@
 
 import atexit
 import fcntl
+import hashlib
 import os
 import shutil
 import tempfile
@@ -17,6 +18,17 @@ if "LARDER_TEST_RUN" not in os.environ:  # this process is the first: the worker
 # A run within a run, of a copy of the checkout, has its own.
 FOLDER = Path(os.environ["LARDER_TEST_RUN"], f"{crc32(bytes(CHECKOUT)):08x}")
 FOLDER.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
+def _state_of_the_migrations() -> str:
+    digest = hashlib.sha256((CHECKOUT / "requirements.txt").read_bytes())
+    for path in sorted(CHECKOUT.glob("apps/**/migrations/*.py")):
+        digest.update(f"{path.relative_to(CHECKOUT)}\0".encode() + path.read_bytes())
+    return digest.hexdigest()[:20]
+
+
+# SQLite's database as `migrate` leaves it; later runs find it.
+COPY = CHECKOUT / ".pytest_cache" / "larder-databases" / f"{_state_of_the_migrations()}.sqlite3"
 
 
 class Turn:

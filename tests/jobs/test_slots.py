@@ -17,8 +17,8 @@ import pytest
 from apps.jobs import slots
 from tests.jobs import prefork_worker
 from tests.live import CHECKOUT, environment_of
-from tests.migrated import COPY
 from tests.postgres import free_port, wait
+from tests.sharing import COPY
 from tests.site.processes import eventually
 
 fork = multiprocessing.get_context("fork")
