@@ -15,7 +15,6 @@ import psycopg
 import pytest
 from django.conf import settings
 from django.core.management.commands import flush
-from django.db import connections
 
 from registry_site.backends.database import give_up_connections
 from tests.sharing import COPY, Turn
@@ -56,7 +55,7 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
         return
     with server() as postgres:
         if postgres.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
-            name = connections["default"].creation._get_test_db_name()
+            name = test.get("NAME") or f"test_{DATABASE['NAME']}"
             postgres.execute(f"DROP DATABASE IF EXISTS {name}")
             postgres.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
             turn.end()
