@@ -148,7 +148,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def send_with(item: pytest.Item, group: str) -> None:
-    """To the worker that runs the group. xdist 3.8 writes the group where pytest 9.2 no longer looks."""
+    """To the worker that runs the group, unless it has one. xdist 3.8 writes it where pytest 9.2 no longer looks."""
+    if group_of(item):
+        return
     item.add_marker(pytest.mark.xdist_group(group))
     if item.config.getoption("loadgroup", default=False):
         item._id = item.id.parse(f"{item.nodeid}@{group}")
@@ -162,3 +164,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # The tests that share a Larder share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             send_with(item, next((name for name in SHARED if name in asked), item.path.stem))
+        elif has_a_fixture_of_its_file(item):
+            # Tests are dealt out one by one: each worker would make what the file shares.
+            send_with(item, path_of(item.nodeid))
+
+
+def has_a_fixture_of_its_file(item: pytest.Item) -> bool:
+    fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return any(definitions[-1].scope == "module" for definitions in fixtures)

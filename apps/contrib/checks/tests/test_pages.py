@@ -9,6 +9,8 @@ from apps.contrib.checks.tests.samples import plain
 from apps.releases.catalogue import marks
 from tests.rows import for_each_row
 
+pytestmark = pytest.mark.usefixtures("shelf")
+
 TAB = "/modules/acme/vpc/aws/1.2.0/checks"
 
 
