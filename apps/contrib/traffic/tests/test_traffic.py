@@ -45,11 +45,11 @@ def test_each_download_counts_for_its_account_its_token_and_its_team_of_that_tim
     machine = service_accounts.create(team=team, name="ci", actor=Viewer(olga))
     with time_machine.travel(NOON, tick=False):
         for user, token in ((alice, 7), (alice, 8), (machine, 9), (None, None), (bob, None)):
-            buffer.record_download(release.pk, user and user.pk, TOFU, token)
+            buffer.record_download(release.pk, user.pk if user else None, TOFU, token)
         buffer.flush()
         teams.add(team=team, user=alice, actor=Viewer(olga))
         for user, token in ((alice, 7), (None, None)):
-            buffer.record_download(release.pk, user and user.pk, TOFU, token)
+            buffer.record_download(release.pk, user.pk if user else None, TOFU, token)
         buffer.flush()
 
     assert sorted(by_account(), key=str) == [

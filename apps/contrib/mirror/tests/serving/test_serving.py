@@ -263,9 +263,9 @@ def test_fetches_are_counted_behind_the_answer(upstream, edge):
     assert usage_counts.flush() == 2
     row.refresh_from_db()
     assert row.uses == 2
-    assert row.used_at is not None
     today = timezone.now().date()
     assert traffic.exchanges(today, today) == [Exchange(upstream.host, 2, 2 * row.size, 1, row.size)]
+    assert row.used_at is not None
 
 
 def test_documents_cost_the_same_at_any_length(upstream, tool, edge, django_assert_max_num_queries):
