@@ -61,6 +61,7 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
             metric.labels(*("none" for _ in metric._labelnames))
     settings.DATA_DIR, settings.TLS = tmp_path, "auto"
     files = certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
+    assert files is not None
     seen = x509.load_pem_x509_certificate(files.certificate.read_bytes())
     monkeypatch.setattr(public_certificate.watch, "seen", seen)
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))

@@ -24,7 +24,7 @@ GROWING: dict[str, dict[str, str]] = {
     },
 }
 # With which the metrics have all that they can have.
-WATCHED_SETTINGS = {"FOLLOW": Follow("https://leader.example.com")}
+WATCHED_SETTINGS = {"FOLLOW": Follow(url="https://leader.example.com")}
 # Whether a copy follows changes.
 QUERIES_OF_METRICS = 1
 

@@ -18,6 +18,7 @@ from apps.contrib.copy.bundle.importing import Outcome
 from apps.contrib.copy.bundle.selecting import Selection
 from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tasks import sign_bundle
+from apps.contrib.copy.tree.signatures import Keys
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle
@@ -45,7 +46,7 @@ class Carried:
     whole: Path
     parts: list[Path]
     later: Path
-    keys: verifying.Keys
+    keys: Keys
     pem: bytes
     roots: dict[str, str]
 

@@ -257,11 +257,10 @@ def test_fetches_are_counted_behind_the_answer(upstream, edge):
     url = edge.archives(upstream)["linux_amd64"]["url"]
     for method in ("GET", "GET", "HEAD"):
         edge.get(url, method=method)
-    row = UpstreamPackage.objects.get(os="linux")
-    assert row.used_at is None
+    assert UpstreamPackage.objects.get(os="linux").used_at is None
 
     assert usage_counts.flush() == 2
-    row.refresh_from_db()
+    row = UpstreamPackage.objects.get(os="linux")
     assert row.uses == 2
     today = timezone.now().date()
     assert traffic.exchanges(today, today) == [Exchange(upstream.host, 2, 2 * row.size, 1, row.size)]
