@@ -50,7 +50,6 @@ REDIRECTS = (301, 302, 303, 307, 308)
 # What may stand in a URL as it is; servers redirect to others, which are encoded.
 _URL_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
 
-
 _Request = tuple[str, Mapping[str, str | bytes], bytes | None]
 
 

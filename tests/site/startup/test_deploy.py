@@ -244,5 +244,5 @@ def test_the_page_installs_the_chart(tmp_path: Path):
     manifests = typed(block_of("test_the_page_installs_the_chart"), tmp_path, helm=HELM_INSTALL % HELM)
     kinds = [one["kind"] for one in yaml.safe_load_all(manifests) if one]
 
-    assert kinds.count("Deployment") == 6
+    assert kinds.count("Deployment") == 5
     assert "Ingress" in kinds
