@@ -132,7 +132,8 @@ def _answer(request: HttpRequest, place: str, *, is_public: bool) -> HttpRespons
     etag = f'"{path.stat().st_mtime_ns:x}-{size:x}"'
 
     def read(part: range) -> Iterator[bytes]:
-        return tree.read(layout.path_of(place, is_public=is_public), part.start, part.stop)
+        # Opened at the first step: an answer that nobody reads leaves no file open.
+        yield from tree.read(layout.path_of(place, is_public=is_public), part.start, part.stop)
 
     return byte_response(request, size=size, etag=etag, headers=headers, read=read)  # type: ignore[arg-type]  # of REST framework, whose parts it does not use
 
