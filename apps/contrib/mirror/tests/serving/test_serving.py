@@ -262,6 +262,7 @@ def test_fetches_are_counted_behind_the_answer(upstream, edge):
     assert usage_counts.flush() == 2
     row = UpstreamPackage.objects.get(os="linux")
     assert row.uses == 2
+    assert row.size is not None
     today = timezone.now().date()
     assert traffic.exchanges(today, today) == [Exchange(upstream.host, 2, 2 * row.size, 1, row.size)]
     assert row.used_at is not None
