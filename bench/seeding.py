@@ -7,8 +7,6 @@ parts of the benchmark ask for; the namespaces `team0` to `team49` hold the rest
 import hashlib
 import json
 import random
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
@@ -29,6 +27,7 @@ from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc, SearchFacet
 from apps.signing.models import SigningKey
 from bench.larder import Size
+from bench.sql import execute, without_indexes
 from tests import rooms
 from tests.builders.keys import signing_key
 from tests.protocol.catalogue import INSPECTION
@@ -238,7 +237,7 @@ def _add_events(count: int) -> None:
     people = User.objects.bulk_create(User(username=f"person-{n}") for n in range(PEOPLE))
     # One account of a pipeline does a quarter of it all; yanks are rare.
     robot = User.objects.create(username="robot[bot]", is_service=True)
-    with _without_indexes("audit_auditevent"):
+    with without_indexes("audit_auditevent"):
         for start in range(0, count, EVENTS_AT_ONCE):
             execute(
                 "INSERT INTO audit_auditevent "
@@ -268,28 +267,6 @@ def _add_events(count: int) -> None:
         "FROM audit_auditevent ORDER BY id DESC LIMIT 20000 ON CONFLICT DO NOTHING",
         [],
     )
-
-
-@contextmanager
-def _without_indexes(table: str) -> Iterator[None]:
-    """Build them afterwards, except that of the key: with them a row takes ten times as long."""
-    with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT indexname, replace(indexdef, ' ON ONLY ', ' ON ') FROM pg_indexes "
-            "WHERE tablename = %s AND indexname NOT LIKE '%%_pkey'",
-            [table],
-        )
-        indexes = cursor.fetchall()
-    for name, _ in indexes:
-        execute(f"DROP INDEX {name}", [])
-    yield
-    for _, statement in indexes:
-        execute(statement, [])
-
-
-def execute(statement: str, values: list[Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
 
 
 @transaction.atomic

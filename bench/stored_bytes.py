@@ -15,7 +15,7 @@ from apps.blobs.models import Blob, State
 from apps.providers.models import Package, ProviderVersion
 from apps.releases.models import Kind, Release, ReleaseBlob
 from apps.releases.publishing import ledger
-from bench import seeding
+from bench.sql import execute
 from tests.builders.archives import MODULE, module_zip
 from tests.builders.keys import gpg, gpg_home, signing_key
 
@@ -107,7 +107,7 @@ def _values(table: str, columns: tuple[str, ...], rows: Mapping[int, tuple[str |
     places = ", ".join(["(" + ", ".join(["%s"] * (1 + len(columns))) + ")"] * len(rows))
     changed = ", ".join(f"{column} = fresh.column{place}" for place, column in enumerate(columns, 2))
     statement = f"UPDATE {table} SET {changed} FROM (VALUES {places}) AS fresh WHERE id = fresh.column1"  # noqa: S608
-    seeding.execute(statement, [value for key, row in rows.items() for value in (key, *row)])
+    execute(statement, [value for key, row in rows.items() for value in (key, *row)])
 
 
 def _enter(numbers: Sequence[int]) -> None:

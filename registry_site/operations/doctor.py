@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import django
-from cryptography import x509
 from django.conf import settings
 from django.core import checks
 from django.db import connection
@@ -32,16 +31,14 @@ from apps.releases.publishing import quotas
 from apps.signing import gpg, rewrapping, vault
 from registry_site import wiring
 from registry_site.backends import redis_cache
-from registry_site.monitoring import public_certificate
-from registry_site.operations import examining, last_known
+from registry_site.operations import certificates, examining, last_known
 from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
 from registry_site.server import probes
-from registry_site.startup import certificates, schema
+from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
 
 SLOW_SECONDS = 0.25
 CLOCK_LIMIT = timedelta(seconds=60)
-CERTIFICATE_SOON, CERTIFICATE_LATE = timedelta(days=30), timedelta(days=7)
 LOW_BYTES, NO_BYTES = 5_000_000_000, 1_000_000_000
 LONG_WAIT = timedelta(minutes=5)
 NEARLY_FULL = 0.9
@@ -234,53 +231,6 @@ def late_statements() -> Iterator[Finding]:
         yield Finding("statements", OK, "no published release waits for one")
 
 
-def certificate() -> Iterator[Finding]:
-    path = certificates.served_file(settings.TLS, settings.DATA_DIR)
-    if path is None:
-        yield Finding("certificate", OK, "served elsewhere (LARDER_TLS=off)")
-        return
-    if settings.TLS == "auto" and not path.is_file():
-        yield Finding("certificate", OK, "the first start creates one")
-        return
-    try:
-        found = x509.load_pem_x509_certificate(path.read_bytes())
-    except ValueError:
-        yield Finding("certificate", FAIL, f"{path} contains no PEM certificate", "See LARDER_TLS.")
-        return
-    yield from _judged("certificate", found, str(path), "Renew it, then restart the web processes.")
-
-
-def public_certificate_served() -> Iterator[Finding]:
-    """Yield what clients get at the public name, where a proxy may have the certificate."""
-    part, url = "public certificate", settings.PUBLIC_URL
-    if not public_certificate.is_served():
-        yield Finding(part, OK, f"{url} is plain HTTP")
-        return
-    try:
-        found = public_certificate.read()
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        hint = (
-            "Start Larder and its proxy first. If clients reach it, this host has no way to its own public address "
-            "(hairpin NAT, or another DNS): watch the certificate from another host."
-        )
-        yield Finding(part, WARN, f"{url} cannot be reached from this host: {reason}", hint)
-        return
-    yield from _judged(part, found, f"the one at {url}", "Renew it where it is served: in the proxy, or in LARDER_TLS.")
-
-
-def _judged(part: str, found: x509.Certificate, where: str, renew: str) -> Iterator[Finding]:
-    left = found.not_valid_after_utc - datetime.now(UTC)
-    words = f"{where} is valid until {found.not_valid_after_utc:%Y-%m-%d}"
-    state = FAIL if left < CERTIFICATE_LATE else WARN if left < CERTIFICATE_SOON else OK
-    yield Finding(part, state, words, "" if state == OK else renew)
-    host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    if not certificates.is_for(found, host):
-        found_names = ", ".join(certificates.names_of(found)) or "no name"
-        words = f"{where} is for {found_names}, LARDER_PUBLIC_URL says {host}"
-        yield Finding(part, FAIL, words, "Clients reject it: use a certificate for the public name.")
-
-
 def name() -> Iterator[Finding]:
     host = urlsplit(settings.PUBLIC_URL).hostname or ""
     if parse_address(host):
@@ -407,9 +357,9 @@ LOOKS: dict[str, Look] = {
     # Each is decrypted, which a key service does in its own time.
     "signing keys": Look(signing_keys, DATABASE, seconds=6 * LIMIT_SECONDS),
     "statements": Look(late_statements, DATABASE),
-    "certificate": Look(certificate),
+    "certificate": Look(certificates.served),
     "name": Look(name, hint="See the DNS of this host."),
-    "public certificate": Look(public_certificate_served),
+    "public certificate": Look(certificates.public),
     "quotas": Look(namespace_quotas, DATABASE),
     "audit": Look(audit_heads, DATABASE),
     # From here on the role of signing workers may not read: its first refusal ends the looks at the database.
