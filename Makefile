@@ -14,6 +14,8 @@ FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing $(wild
 QUICK := smoke or not (live or matrix or slow or nightly)
 DAY := not (nightly or (matrix and both))
 BOTH := both and not nightly
+# The files that have a mark: every worker would read and sort all the others for nothing.
+MARKED = $(shell grep -rlE --include='test_*.py' 'mark\.$(1)\b' tests apps/contrib)
 
 # For bin/image, which says what they are.
 export REGISTRY REQUIREMENTS SOURCE COSIGN_KEY
@@ -37,7 +39,7 @@ test-all: ## Run all that CI runs: what `make test` has, whole Larders, browsers
 	@bin/prepare requirements-dev.txt
 	@status=0; \
 	echo "== SQLite"; $(PYTEST) -m "$(DAY)" || status=1; \
-	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "$(BOTH)" || status=1; \
+	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) $(call MARKED,both) -m "$(BOTH)" || status=1; \
 	echo "== the full stack"; $(MAKE) --no-print-directory test-full ONLY=full || status=1; \
 	exit $$status
 
@@ -45,7 +47,7 @@ nightly: ## Run what takes an hour: crash points, races, slow clients, full disk
 	@bin/prepare requirements-dev.txt
 	@status=0; \
 	echo "== for the night"; $(PYTEST) -m "nightly or turns or (matrix and both)" || status=1; \
-	echo "== on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) -m "(nightly or turns) and both" || status=1; \
+	echo "== on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) $(call MARKED,both) -m "(nightly or turns) and both" || status=1; \
 	echo "== the full stack"; $(MAKE) --no-print-directory test-full || status=1; \
 	for python in $(PYTHONS); do \
 		[ "$$($$python -V 2>&1)" != "$$($(BIN)/python -V)" ] || continue; \
@@ -56,7 +58,7 @@ nightly: ## Run what takes an hour: crash points, races, slow clients, full disk
 
 test-full: ## Run clients, flows and browsers on PostgreSQL, Redis and S3 (ONLY=full: a few of each)
 	@bin/prepare requirements-dev.txt
-	@LARDER_TEST_STACK=full $(PYTEST) $(FULL_TESTS) -m "live$(if $(ONLY), and $(ONLY))"
+	@LARDER_TEST_STACK=full $(PYTEST) $(if $(ONLY),$(call MARKED,$(ONLY)),$(FULL_TESTS)) -m "live$(if $(ONLY), and $(ONLY))"
 
 test-python: ## Run a part of the tests on another Python (PYTHON=python3.14), on SQLite
 	@LARDER_PYTHON=$(PYTHON) VENV=.venv-$(notdir $(PYTHON)) bin/prepare requirements-dev.txt

@@ -166,12 +166,18 @@ class Room(AppConfig):
     known_secrets: Names = ()
     # Kinds of `identity_providers.IdentityProvider`: settings read them, before apps are loaded.
     identity_providers: Names = ()
+    # Kinds of `kek_urls.KeyAddress`: settings read them, before apps are loaded.
+    key_addresses: Names = ()
     # Pages at which a sign-in ends: a session that still lacks its second factor reads them.
     sign_in_routes: tuple[str, ...] = ()
     # Describe what it has in a namespace; end what it has in one that is deleted.
     namespace_contents: Names = ()
     namespace_endings: Names = ()
 
+    # `notify.channels.Channel`: a way by which notices leave.
+    channels: Names = ()
+    # `notify.events.Event` by its name: what programs and people can be told of.
+    events: Names = ()
     # `attention.matter.Matter`: rows of the table of what needs attention, with who can act and who is only told.
     attention: Names = ()
 
@@ -184,6 +190,9 @@ class Room(AppConfig):
     purges: Names = ()
     # What a release has to wait for, beside the approval of a person: `releases.publishing.approving.conditions`.
     publication_conditions: Names = ()
+    # Write a batch of downloads too, in the transaction that counts them: `write(batch, releases)`, with the types of
+    # `releases.catalogue.downloads`. Raise `IntegrityError` to have all of it written again.
+    download_writers: Names = ()
     # What is said of releases in a few words: `releases.catalogue.marks.sources`.
     release_marks: Names = ()
     # What is read of an artifact that is attached to a release over OCI: `oci.attaching.Reader`.

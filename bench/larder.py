@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from bench import references
@@ -18,9 +18,26 @@ class Size:
     providers: int = 1_000
     provider_versions: int = 20
     platforms: int = 12
+    events: int = 0  # of the audit, beside one for each version
+    configurations: int = 0  # that report which versions they use
+    repositories: int = 0  # that are polled
+    mirrored: int = 0  # providers of other registries
+    mirrored_versions: int = 300  # of each
+
+    @classmethod
+    def of_versions(cls, versions: int) -> "Size":
+        """A registry of so many versions of modules, with as much of all else; 1,000,000 is the size that docs name."""
+        return cls(
+            modules=versions // 50,
+            events=versions * 9,
+            configurations=versions // 20,
+            repositories=versions // 500,
+            mirrored=versions // 2_000,
+        )
 
 
 FULL, SMALL, TINY = Size(), Size(10, 50, 2, 20, 12), Size(3, 2, 1, 2, 2)
+TINY_LISTS = replace(TINY, events=9, configurations=3, repositories=2, mirrored=1, mirrored_versions=3)
 
 
 @dataclass
@@ -33,6 +50,8 @@ class Bench:
     rounds: int = 3
     is_tiny: bool = False
     trials: int = 2000  # of stale answers
+    listed_versions: int = 1_000_000  # of the registry whose lists are measured
+    database: str = ""  # of that registry; without one a server is started, and goes with the run
     archives: Path | None = None  # real modules to publish
     against: Path | None = None  # another checkout, for the same work in turns
     skipped: list[str] = field(default_factory=list)
@@ -77,15 +96,21 @@ class Bench:
 
 @contextmanager
 def start(
-    folder: Path, *, tls: bool, size: Size | None = None, processes: int = 2, checkout: Path = CHECKOUT, port: int = 0
+    folder: Path,
+    *,
+    tls: bool,
+    size: Size | None = None,
+    processes: int = 2,
+    checkout: Path = CHECKOUT,
+    port: int = 0,
+    **variables: str,
 ) -> Iterator[Live]:
     """A Larder with so many web processes; filled to `size` unless its folder already is."""
     scheme = {} if tls else {"LARDER_TLS": "off"}
     no_limits = {"LARDER_RATE_PUBLISH": "off", "LARDER_RATE_SEARCH": "off"}
     listen = {"LARDER_LISTEN": f"127.0.0.1:{port}"} if port else {}
-    with start_live(
-        folder, checkout, why="measured", LARDER_WEB_PROCESSES=str(processes), **scheme, **listen, **no_limits
-    ) as live:
+    variables = {"LARDER_WEB_PROCESSES": str(processes)} | scheme | listen | no_limits | variables
+    with start_live(folder, checkout, why="measured", **variables) as live:
         if size is not None:
             fill(live, size)
         yield live

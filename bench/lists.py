@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from http import HTTPStatus
 from typing import Any
 
-from bench.larder import Bench
+from bench.larder import TINY_LISTS, Bench, Size, start
 from bench.processor import Processor
 from bench.report import Figure
+from tests import postgres, rooms
 
 MANY_ROWS = 5_000
 WANTED_MS, WANTED_QUERIES = 60, 12
-# By who asks. `{n}` is another number each time.
+# By who asks. `{n}` is another number each time, `{id}` one more. Rooms add theirs (tests/seeding.py).
 PATHS = {
     "anybody": (
         "/v1/modules/bench/of-100/local/versions",
@@ -72,6 +73,33 @@ PATHS = {
         "/v2/team{n}/module-{n}/{system}/tags/list",
         "/v2/team{n}/module-{n}/{system}/manifests/latest",
         "/admin/",
+        "/namespaces/team{n}",
+        "/namespaces/team{n}/activity",
+        "/account/activity",
+        "/modules/team{n}/module-{n}/{system}",
+        "/modules/team{n}/module-{n}/{system}/1.0.0/dependencies",
+        "/namespaces",
+        "/search?q=network",
+    ),
+    "api": (
+        "/api/v1/audit",
+        "/api/v1/audit?kind=namespace:release:yanked",
+        "/api/v1/audit?person=robot[bot]",
+        "/api/v1/audit?person=person-1",
+        "/api/v1/audit?since=2026-01-01&until=2026-02-01",
+        "/api/v1/namespaces/team{n}/audit",
+        "/api/v1/namespaces/team{n}/releases",
+        "/api/v1/namespaces",
+        "/api/v1/releases",
+        "/api/v1/modules",
+        "/api/v1/providers",
+        "/api/v1/search?q=network",
+        "/api/v1/jobs",
+        "/api/v1/users",
+        "/api/v1/modules/team{n}/module-{n}/{system}/versions",
+        "/api/v1/modules/team{n}/module-{n}/{system}/dependents",
+        "/api/v1/modules/team{n}/module-{n}/{system}/outdated",
+        "/api/v1/modules/team{n}/module-{n}/{system}/downloads",
     ),
 }
 # Asked of every admin list that has a search box: an address, its beginning, a namespace, a version, a digest, nothing.
@@ -81,15 +109,27 @@ ADMIN_QUERIES = {
     "modules_moduleversion": ("in=team1", "is_prerelease__exact=1"),
     "modules_module": ("in=team1",),
     "providers_package": ("os=linux", "in=team1", "q=linux_amd64", "q=terraform-provider-provider-1_1.0.0"),
-    "audit_auditevent": ("kind__exact=namespace:release:published", "person=admin"),
+    "audit_auditevent": (
+        "kind__exact=namespace:release:published",
+        "person=admin",
+        "person=person-1",
+        "person=person-1&kind__exact=account:token:issued",
+    ),
 }
+_PARTITION = re.compile(r"_([0-9]{4}_[0-9]{2}|default)$")  # of the audit
 LEAST_ROUNDS, MOST_SECONDS = 4, 1  # for one path: a slow page is not asked ten times
 
 
 def measure(bench: Bench) -> Iterator[Figure]:
-    live = bench.larder(is_seeded=True, tls=False)
+    """On PostgreSQL, with its safety off: what is measured reads."""
+    if bench.lacks("lists", "postgres"):
+        return
+    size = TINY_LISTS if bench.is_tiny else Size.of_versions(bench.listed_versions)
     rounds = 1 if bench.is_tiny else 10
-    said = live.manage("shell", "-v", "0", "-c", f"from bench import lists; lists.answers({rounds})")
+    folder = bench.seeded.with_name(f"{bench.seeded.name}-lists")
+    url = bench.database or postgres.start()
+    with start(folder, tls=False, size=size, processes=1, LARDER_DATABASE_URL=url) as live:
+        said = live.manage("shell", "-v", "0", "-c", f"from bench import lists; lists.answers({rounds})")
     pages = json.loads(said.splitlines()[-1])
     for one in pages:
         cost = f"{one['queries']} queries" + (f", reads all of {' and '.join(one['scans'])}" if one["scans"] else "")
@@ -110,15 +150,23 @@ def answers(rounds: int) -> None:
     from django.contrib import admin
     from django.test import Client
 
-    from apps.accounts.models import User
+    from apps.accounts.access.gate import Viewer
+    from apps.accounts.identity import tokens
+    from apps.accounts.models import Scope, User
     from bench import seeding
 
     seeding.add_member()
-    who = {"anybody": Client(), "member": Client(), "admin": Client()}
+    who = {"anybody": Client(), "member": Client(), "admin": Client(), "api": Client()}
     for name in ("member", "admin"):
         who[name].force_login(User.objects.get(username=name))
+    admin_user = User.objects.get(username="admin")
+    _, secret = tokens.issue(user=admin_user, label="lists", scope=Scope.MANAGE, actor=Viewer(admin_user))
+    who["api"].defaults["HTTP_AUTHORIZATION"] = f"Bearer {secret}"
     large, read = large_tables(), Processor()
     paths = {name: list(found) for name, found in PATHS.items()}
+    for room in rooms.modules("seeding"):
+        for name, more in room.PATHS.items():
+            paths[name] += more
     for model, page in admin.site._registry.items():  # noqa: SLF001  # there is no other list of them
         paths["admin"] += _admin_paths(page, is_large=model._meta.db_table in large)  # noqa: SLF001
     found = [
@@ -148,7 +196,7 @@ def _asked(client: Any, path: str, rounds: int, large: dict[str, int], read: Pro
 
     def ask(number: int) -> Any:
         system = ("aws", "azurerm", "google")[number % 3]
-        url = path.format(n=number % 3, system=system, host=min(settings.HOSTNAMES))
+        url = path.format(n=number % 3, id=number % 3 + 1, system=system, host=min(settings.HOSTNAMES))
         return client.get(url, headers={"Host": settings.PUBLIC_HOST}, secure=True)
 
     connection.queries_log.clear()  # it keeps 9,000 queries, and a full one captures nothing
@@ -178,14 +226,21 @@ def _p95(times: list[float]) -> float:
 
 
 def large_tables() -> dict[str, int]:
+    """Return the tables with MANY_ROWS, each partition as one."""
     from django.apps import apps
     from django.db import connection
 
-    counts = {}
+    tables = {model._meta.db_table for model in apps.get_models()}  # noqa: SLF001
     with connection.cursor() as cursor:
-        for model in apps.get_models():
-            cursor.execute(f"SELECT COUNT(*) FROM {model._meta.db_table}")  # noqa: S608, SLF001
-            counts[model._meta.db_table] = cursor.fetchone()[0]  # noqa: SLF001
+        if connection.vendor == "postgresql":
+            cursor.execute(
+                "SELECT relname FROM pg_inherits JOIN pg_class ON pg_class.oid = inhrelid WHERE relkind = 'r'"
+            )
+            tables |= {row[0] for row in cursor.fetchall()}
+        counts = {}
+        for table in tables:
+            cursor.execute(f"SELECT COUNT(*) FROM (SELECT 1 FROM {table} LIMIT {MANY_ROWS}) AS counted")  # noqa: S608
+            counts[table] = cursor.fetchone()[0]
     return {table: count for table, count in counts.items() if count >= MANY_ROWS}
 
 
@@ -216,8 +271,11 @@ def scans(sql: str, large: dict[str, int], *, is_ended_early: bool = True) -> It
             yield from _nodes((plan if isinstance(plan, list) else json.loads(plan))[0]["Plan"], large)
 
 
-def _nodes(plan: dict[str, Any], large: dict[str, int]) -> Iterator[str]:
-    if plan["Node Type"] == "Seq Scan" and plan["Relation Name"] in large:
-        yield f"Seq Scan {plan['Relation Name']}"
+def _nodes(plan: dict[str, Any], large: dict[str, int], *, is_ended_early: bool = False) -> Iterator[str]:
+    """A LIMIT ends what is read without a condition, unless something between them needs all rows."""
+    table = plan.get("Relation Name", "")
+    if plan["Node Type"] == "Seq Scan" and table in large and not (is_ended_early and "Filter" not in plan):
+        yield f"Seq Scan {_PARTITION.sub('', table)}"
+    passes_on = plan["Node Type"] in ("Append", "Subquery Scan", "Result", "ProjectSet")
     for inner in plan.get("Plans", ()):
-        yield from _nodes(inner, large)
+        yield from _nodes(inner, large, is_ended_early=plan["Node Type"] == "Limit" or (passes_on and is_ended_early))

@@ -30,6 +30,7 @@ from bench import (
     slow,
     stale,
     starts,
+    upkeep,
     uploads,
     upstream,
 )
@@ -58,6 +59,7 @@ PARTS: dict[str, Callable[[Bench], Iterator[Figure]]] = {
     "signing": signing.measure,
     "stale": stale.measure,
     "starts": starts.measure,
+    "upkeep": upkeep.measure,
 }
 # What a room measures of itself.
 PARTS |= {part: module.measure for module in rooms.modules("bench") for part in module.PARTS}
@@ -81,6 +83,8 @@ def main() -> None:
             options.rounds,
             is_tiny=options.tiny,
             trials=options.trials,
+            listed_versions=options.versions,
+            database=options.database,
             archives=options.archives,
             against=options.against,
         )
@@ -136,6 +140,9 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--archives", metavar="FOLDER", type=Path, help="modules that the part `modules` publishes")
     parser.add_argument("--against", metavar="CHECKOUT", type=Path, help="publish them in its Larder too, in turns")
     parser.add_argument("--trials", type=int, default=2000, help="changes that `stale` tries (default: 2000)")
+    versions = "versions of modules whose lists are measured, with as much of all else (default: 1000000)"
+    parser.add_argument("--versions", type=int, default=1_000_000, help=versions)
+    parser.add_argument("--database", default="", metavar="URL", help="an empty PostgreSQL for them, or a filled one")
     parser.add_argument("--json", metavar="FILE", help="write every round to this file")
     parser.add_argument("--write-docs", action="store_true", help="put the table into docs/performance.md")
     parser.add_argument("--tiny", action="store_true", help="smallest registry and files: shows that it works at all")

@@ -7,7 +7,8 @@ parts of the benchmark ask for; the namespaces `team0` to `team49` hold the rest
 import hashlib
 import json
 import random
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -16,6 +17,7 @@ from django.db.models import Model
 from django.utils import timezone
 
 from apps.accounts.models import Grant, Namespace, Role, User
+from apps.audit import months
 from apps.audit.kinds import Kind as AuditKind
 from apps.lib.versions import Version, parse
 from apps.modules.models import Module, ModuleVersion
@@ -25,6 +27,8 @@ from apps.releases.catalogue.indexing import Entry, Item
 from apps.releases.models import DownloadCount, Release, ReleaseBlob, SearchDoc, SearchFacet
 from apps.signing.models import SigningKey
 from bench.larder import Size
+from bench.sql import execute, without_indexes
+from tests import rooms
 from tests.builders.keys import signing_key
 from tests.protocol.catalogue import INSPECTION
 
@@ -36,12 +40,18 @@ PLATFORMS = [f"{os}_{arch}" for os in ("linux", "darwin", "windows", "freebsd") 
 PROSE = [part + end for part in PARTS for end in ("ing", "ed", "er", "able", "less", "ful", "ness", "ward")]
 DESCRIPTION = "Some infrastructure"
 NEEDLES = 20  # modules that say "needle"
+EVENT_DAYS, EVENTS_AT_ONCE, PEOPLE = 399, 1_000_000, 2_000
+ADMINS = "team0"  # where `admin` has published everything
+INDEXED_WHOLE = 40  # modules of each namespace
+indexed: dict[int, list[int]] = {}  # their documents, by namespace
 PRIVATE_NAMESPACES = 200  # of the person `member`, who reads them
 
 
 def fill(text: str) -> None:
     """Fill the database with a `Size`, given as JSON, and let the database look at what it has now."""
     size = Size(**json.loads(text))
+    if connection.vendor == "postgresql":  # the role's time-outs are those of requests
+        execute("SET statement_timeout = 0; SET idle_in_transaction_session_timeout = 0", [])
     spaces = {name: _namespace(name, "public") for name in ("bench", *(f"team{n}" for n in range(NAMESPACES)))}
     spaces["bench-private"] = _namespace("bench-private", "private")
     for space in (spaces["bench"], spaces["bench-private"]):
@@ -55,7 +65,12 @@ def fill(text: str) -> None:
             _add_modules(space, modules[start : start + BATCH], numbers(size.versions))
         if providers := [f"provider-{n}" for n in range(place, size.providers, NAMESPACES)]:
             _add_providers(space, _key(space), providers, numbers(size.provider_versions), PLATFORMS[: size.platforms])
-    _execute("ANALYZE", [])
+    _add_configurations(size.configurations)
+    for room in rooms.modules("seeding"):
+        room.fill(size)
+    if size.events:
+        _add_events(size.events)
+    execute("ANALYZE", [])
     (settings.DATA_DIR / "seeded.json").write_text(json.dumps(asdict(size)))
 
 
@@ -99,8 +114,10 @@ def _key(space: Namespace) -> SigningKey:
 
 def _releases(space: Namespace, kind: str, names: list[tuple[str, Version]]) -> list[Release]:
     now = timezone.now()
+    admin = User.objects.get(username="admin") if space.name == ADMINS else None
     return Release.objects.bulk_create(
         Release(
+            created_by=admin,
             kind=kind,
             namespace=space,
             name=name,
@@ -175,12 +192,12 @@ def _copy(model: type[Model], changed: dict[str, str], rest: str, values: list[A
     table = facts.db_table
     columns = [str(field.column) for field in facts.concrete_fields if not field.primary_key]
     taken = ", ".join(changed.get(column, f"{table}.{column}") for column in columns)
-    _execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} FROM {table} {rest}", values)  # noqa: S608
+    execute(f"INSERT INTO {table} ({', '.join(columns)}) SELECT {taken} FROM {table} {rest}", values)  # noqa: S608
 
 
 def _record(first: int) -> None:
     """An audit row for each release from number `first` on."""
-    _execute(
+    execute(
         "INSERT INTO audit_auditevent (at, kind, subject, detail, request_id) "
         "SELECT release.published_at, %s, space.name || '/' || release.name || ' ' || release.version, '{}', '' "
         "FROM releases_release AS release JOIN accounts_namespace AS space ON space.id = release.namespace_id "
@@ -189,9 +206,67 @@ def _record(first: int) -> None:
     )
 
 
-def _execute(statement: str, values: list[Any]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(statement, values)
+def _add_configurations(count: int) -> None:
+    """Root configurations of a few pipelines that use five versions each. On PostgreSQL."""
+    if not count:
+        return
+    pipelines = User.objects.bulk_create(User(username=f"pipeline-{n}[bot]", is_service=True) for n in range(20))
+    execute(
+        "INSERT INTO modules_configuration (reporter_id, repository, folder, reported_at) "
+        "SELECT %s + n %% %s, 'https://git.example.com/team/' || n, '', now() - n * interval '1 minute' "
+        "FROM generate_series(1, %s) AS n",
+        [pipelines[0].pk, len(pipelines), count],
+    )
+    execute(
+        'INSERT INTO modules_configurationuse (configuration_id, release_id, "constraint") '
+        "SELECT used.id, release.id, '' FROM modules_configuration AS used CROSS JOIN generate_series(1, 5) AS n "
+        "JOIN releases_release AS release ON release.id = 1 + (used.id * 7919 + n * 104729) %% "
+        "(SELECT max(id) FROM releases_release) ON CONFLICT DO NOTHING",
+        [],
+    )
+
+
+@transaction.atomic
+def _add_events(count: int) -> None:
+    """Events of 400 days, and links of the last ones, beyond which no worker looks: it would take an hour for them all.
+
+    On PostgreSQL. All at once, or the worker would link some of them.
+    """
+    now = timezone.now()
+    months.add(since=now - timedelta(days=EVENT_DAYS))
+    people = User.objects.bulk_create(User(username=f"person-{n}") for n in range(PEOPLE))
+    # One account of a pipeline does a quarter of it all; yanks are rare.
+    robot = User.objects.create(username="robot[bot]", is_service=True)
+    with without_indexes("audit_auditevent"):
+        for start in range(0, count, EVENTS_AT_ONCE):
+            execute(
+                "INSERT INTO audit_auditevent "
+                "(at, kind, actor_id, token_id, address, namespace, subject, detail, request_id) "
+                "SELECT %s - interval '1 day' * %s * (1 - n::float / %s), "
+                "CASE WHEN n %% 1000 = 0 THEN %s WHEN n %% 3 = 0 THEN %s WHEN n %% 3 = 1 THEN %s ELSE %s END, "
+                "CASE WHEN n %% 4 = 0 THEN %s ELSE %s + n %% %s END, n %% 1000, "
+                "'10.' || n %% 7 || '.' || n %% 200 || '.' || n %% 251, "
+                "CASE WHEN n %% 3 = 2 THEN '' ELSE 'team' || n %% %s END, "
+                "CASE WHEN n %% 3 = 2 THEN 'user/' || %s + n %% %s "
+                "ELSE 'team' || n %% %s || '/module-' || n %% %s || '/aws ' || n %% 50 || '.0.0' END, "
+                "'{}', md5(n::text) FROM generate_series(%s, %s) AS n",
+                [
+                    *(now, EVENT_DAYS, count),
+                    *(
+                        AuditKind.RELEASE_YANKED,
+                        AuditKind.RELEASE_PUBLISHED,
+                        AuditKind.TOKEN_ISSUED,
+                        AuditKind.USER_SIGNED_IN,
+                    ),
+                    *(robot.pk, people[0].pk, PEOPLE, NAMESPACES, people[0].pk, PEOPLE, NAMESPACES, 20_000),
+                    *(start + 1, min(start + EVENTS_AT_ONCE, count)),
+                ],
+            )
+    execute(
+        "INSERT INTO audit_link (event_id, at, previous, digest) SELECT id, at, md5('0' || id), md5('1' || id) "
+        "FROM audit_auditevent ORDER BY id DESC LIMIT 20000 ON CONFLICT DO NOTHING",
+        [],
+    )
 
 
 @transaction.atomic
@@ -286,4 +361,24 @@ def _add_docs(releases: list[Release], entries: list[Entry]) -> None:
         for facet, value in (("system", system), ("provider", f"hashicorp/{system}"))
     )
     for doc, entry in zip(docs, entries, strict=True):
+        _index_words(doc, entry)
+
+
+def _index_words(doc: SearchDoc, entry: Entry) -> None:
+    """Index the first modules of a namespace, and the others by their names and by what one of the first declares."""
+    first = indexed.setdefault(doc.namespace_id, [])
+    if not entry.items or len(first) < INDEXED_WHOLE:
         indexing.index_words(doc, entry)
+        if entry.items:
+            first.append(doc.pk)
+        return
+    indexing.index_words(doc, replace(entry, items=[], readme=""))
+    columns = "is_name, term, place, name, unit"
+    execute(
+        f"INSERT INTO releases_searchword (namespace_id, doc_id, {columns}) SELECT namespace_id, %s, {columns} "  # noqa: S608
+        "FROM releases_searchword WHERE doc_id = %s AND place IN (%s, %s, %s, %s) ON CONFLICT DO NOTHING",
+        [
+            *(doc.pk, first[doc.pk % INDEXED_WHOLE]),
+            *(indexing.RESOURCE, indexing.INPUT, indexing.OUTPUT, indexing.README),
+        ],
+    )

@@ -4,6 +4,7 @@ It pushes nothing: the last line says what to push. The tag starts the pipeline 
 """
 
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -39,15 +40,18 @@ def git(*words: str) -> str:
 def main(version: str) -> None:
     check(version)
     before = git("rev-parse", "HEAD")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         write(version, datetime.now(UTC).date().isoformat())
         tests = [sys.executable, *TESTS]
         if subprocess.run(tests, cwd=ROOT, check=False).returncode:  # noqa: S603  # our own tests
             raise Refused("The tests of the version fail. Nothing was committed or tagged.")
-        git("commit", "--all", "--message", f"release: Version {version}")
+        git("commit", "--all", "--message", _subject(version))
         signed = ["--sign"] if git("config", "--default", "", "--get", "user.signingKey") else ["--annotate"]
         git("tag", *signed, f"v{version}", "--message", f"Larder {version}")
-    except (Refused, subprocess.CalledProcessError):
+    except BaseException:  # also Ctrl-C, at any step
+        if git("tag", "--list", f"v{version}"):
+            git("tag", "--delete", f"v{version}")
         git("reset", "--hard", before)
         raise
     print(f"Tagged v{version}. Publish it with: git push --atomic origin main v{version}")
@@ -63,6 +67,10 @@ def check(version: str) -> None:
     newest = max(map(_number, git("tag", "--list", "v[0-9]*").split()), default=(0, 0, 0))
     if _number(version) <= newest:
         raise Refused(f"{'.'.join(map(str, newest))} is tagged already. Choose a higher version.")
+    if git("log", "-1", "--format=%s") == _subject(version):
+        raise Refused(
+            f"A run that was killed has committed {version} and not tagged it. Undo that: git reset --hard HEAD~1"
+        )
     section = _section((ROOT / CHANGELOG).read_text())
     if section is None or section[0] != version:
         raise Refused(f"{CHANGELOG} must begin with the section `## {version}, unreleased`.")
@@ -95,6 +103,10 @@ def _section(changelog: str) -> tuple[str, str] | None:
     return found["version"], changelog[found.end() :].split("\n## ", maxsplit=1)[0]
 
 
+def _subject(version: str) -> str:
+    return f"release: Version {version}"
+
+
 def _number(text: str) -> tuple[int, ...]:
     found = NUMBER.search(text)
     return tuple(map(int, found.groups())) if found else (0, 0, 0)
@@ -107,3 +119,7 @@ if __name__ == "__main__":
         sys.exit(str(refused))
     except subprocess.CalledProcessError as failed:
         sys.exit(f"`{' '.join(failed.cmd)}` failed: {failed.stderr}")
+    except FileNotFoundError as missing:
+        sys.exit(f"{missing.filename} is missing. A release needs git, and the packages of requirements-dev.txt.")
+    except KeyboardInterrupt:
+        sys.exit("Interrupted. Nothing was committed or tagged.")

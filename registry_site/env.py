@@ -1,14 +1,18 @@
 """Typed readers of environment variables: only this module uses os.environ.
 
-`names_read` collects the names, so that a test can compare them with docs/configuration.
+A name such as `LARDER_LIMITS.json_max_bytes` is a key of a variable that has several: `LARDER_LIMITS=json_max_bytes=…`.
+A reader that is told the `old` name of a setting reads that too. What was read is collected: tests compare it with
+docs/configuration, and the start names what it does not know.
 """
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from datetime import timedelta
+from difflib import get_close_matches
 from email.utils import formataddr
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -18,20 +22,19 @@ import dj_database_url
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.errors import Invalid
-from apps.lib.net.addresses import Networks
 from apps.lib.net.forwarding import TrustedProxies
 from apps.lib.net.hostnames import normalised, on_the_wire
 from apps.lib.settings_values import kek_urls, outgoing, smtp_urls, storage_urls
-from apps.lib.settings_values.identity_providers import IdentityProvider
-from apps.lib.settings_values.rates import DEFAULT_RATES, Rate, variable_of
+from apps.lib.settings_values.rates import DEFAULT_RATES, Rate
 
 names_read, names_set = set[str](), os.environ.keys  # noqa: TID251
+keys_read: dict[str, set[str]] = {}  # by the variable that has them
+old_names: dict[str, str] = {}  # each with what replaces it, in words
 LEAST_SECRET, LARGEST_NUMBER = 32, 10**15  # larger numbers make no sense, and dates overflow
 LISTEN, TLS = "127.0.0.1:8443", "auto"  # defaults of settings.py and of the image's health check
 NEEDED = {"http": "a host", "https": "a host", "s3": "a bucket", "gs": "a bucket", "azure": "a container"}
+KEY = re.compile(r"([\w-]+)=")
 WILDCARDS = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104
-
-# Where an answer cannot show the difference. What the database is called is compared apart from its URL.
 CHECKOUT = Path(__file__).resolve().parent.parent
 
 
@@ -40,8 +43,46 @@ def use_settings() -> None:
 
 
 def text(name: str, default: str = "") -> str:
-    names_read.add(name)
-    return os.environ.get(name, "").strip() or default  # noqa: TID251
+    return _given(name)[1] or default
+
+
+def _given(name: str, old: str = "") -> tuple[str, str]:
+    """Return what is set, in words, and its value: the old name counts while the new one is unset."""
+    variable, _, key = name.partition(".")
+    names_read.add(variable)
+    value, said = os.environ.get(variable, "").strip(), variable  # noqa: TID251
+    if key:
+        keys_read.setdefault(variable, set()).add(key)
+        value, said = _pairs(variable).get(key, ""), f"{key} of {variable}"
+    return or_old(said, value, old) if old else (said, value)
+
+
+def or_old(said: str, value: str, old: str) -> tuple[str, str]:
+    old_names[old] = said
+    before = os.environ.get(old, "").strip()  # noqa: TID251
+    if before and value and _split(before) != _split(value):
+        raise ImproperlyConfigured(f"{old} is the old name of {said}; both are set, and differ: remove the old one")
+    return (old, before) if before else (said, value)
+
+
+def _pairs(variable: str) -> dict[str, str]:
+    """Return the values of the keys that a variable sets: `KEY=VALUE` words."""
+    found: dict[str, str] = {}
+    for word in words(variable):
+        key, _, value = word.partition("=")
+        if not (KEY.match(word) and value) or key in found:
+            raise ImproperlyConfigured(f"{variable}: found {word!r}, expected key=value words, each key once")
+        found[key] = value
+    return found
+
+
+def check_keys() -> None:
+    """Refuse keys that nothing has read: call it when all settings are read."""
+    for variable, known in keys_read.items():
+        keys = {found[1] for word in words(variable) if (found := KEY.match(word))}
+        for key in sorted(keys - known):
+            near = " or ".join(get_close_matches(key, known, 1) or sorted(known))
+            raise ImproperlyConfigured(f"{variable} has no key {key!r}: expected {near}")
 
 
 def named_in_a_file(name: str) -> str:
@@ -70,16 +111,25 @@ def switch(name: str, *, default: bool = False) -> bool:
     return choice(name, *(("on", "off") if default else ("off", "on"))) == "on"
 
 
-def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBER) -> int:
-    found = text(name, str(default))
+def number(name: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBER, old: str = "") -> int:
+    said, found = _given(name, old)
     try:
-        value = int(found.replace("_", ""))
+        value = int(found.replace("_", "")) if found else default
     except ValueError:
-        raise ImproperlyConfigured(f"{name}={found!r}: expected a whole number") from None
+        raise ImproperlyConfigured(f"{said}={found!r}: expected a whole number") from None
     if not least <= value <= most:
         limits = f"at least {least}" if value < least and most == LARGEST_NUMBER else f"from {least} to {most}"
-        raise ImproperlyConfigured(f"{name}={found!r}: expected a number {limits}")
+        raise ImproperlyConfigured(f"{said}={found or default!r}: expected a number {limits}")
     return value
+
+
+def _key_of(variable: str, key: str, default: int, *, least: int = 0, most: int = LARGEST_NUMBER) -> int:
+    """Read a number that was a variable of its own."""
+    return number(f"{variable}.{key}", default, least=least, most=most, old=f"LARDER_{key.upper()}")
+
+
+# Of lifetimes the last word of the key is the unit.
+limit, lifetime = partial(_key_of, "LARDER_LIMITS"), partial(_key_of, "LARDER_LIFETIMES")
 
 
 def traces() -> bool:
@@ -107,9 +157,13 @@ def location(name: str) -> str:
     return value
 
 
+def _split(value: str) -> list[str]:
+    return value.replace(",", " ").split()
+
+
 def words(name: str, default: str = "") -> list[str]:
     """Read a list of words, separated by commas or spaces."""
-    return text(name, default).replace(",", " ").split()
+    return _split(text(name, default))
 
 
 def some_of(name: str, *allowed: str) -> list[str]:
@@ -132,16 +186,26 @@ def trusted_proxies(name: str) -> TrustedProxies:
         return TrustedProxies.parse(words(name))
 
 
-def networks(name: str) -> Networks:
-    with stopping(name):
-        return outgoing.networks_of(words(name))
+def way_out(purpose: str, *, allow: str = "", ca_file: str = "", proxy: str = "") -> dict[str, Any]:
+    """Read the fields of `outgoing.Outgoing`, of which each may have an old name for this purpose alone."""
+    said, networks = _for_purpose("LARDER_OUTGOING_ALLOW", purpose, allow)
+    with stopping(said):
+        allowed = outgoing.networks_of(_split(networks))
+    said, file = _for_purpose("LARDER_OUTGOING_CA_FILE", purpose, ca_file)
+    with stopping(said):
+        trusted = outgoing.certificates_in(file)
+    said, address = _for_purpose("LARDER_OUTGOING_PROXY", purpose, proxy)
+    return {"allow": allowed, "ca_file": trusted, "proxy": _checked_url(said, address, "http")}
 
 
-def way_out(prefix: str) -> dict[str, Any]:
-    """Read the fields of `outgoing.Outgoing`."""
-    with stopping(f"{prefix}_CA_FILE"):
-        ca_file = outgoing.certificates_in(text(f"{prefix}_CA_FILE"))
-    return {"allow": networks(f"{prefix}_ALLOW"), "ca_file": ca_file, "proxy": url(f"{prefix}_PROXY", "", "http")}
+def _for_purpose(name: str, purpose: str, old: str) -> tuple[str, str]:
+    """Return what is set and its words for this purpose: those that begin with `purpose=`, otherwise those for all."""
+    keys_read.setdefault(name, set()).add(purpose)
+    given = words(name)
+    own = [word.removeprefix(f"{purpose}=") for word in given if word.startswith(f"{purpose}=")]
+    value = " ".join(own or [word for word in given if not KEY.match(word)])
+    said, value = or_old(name, value, old) if old else (name, value)
+    return said, "" if value == "off" else value
 
 
 def sender(name: str, person: str, mailbox: str) -> str:
@@ -157,9 +221,9 @@ def smtp(name: str) -> dict[str, Any] | None:
 
 def token_lifetimes() -> tuple[timedelta, timedelta, timedelta]:
     """Read the defaults for tokens and for a person's token of scope manage, and the longest life of the latter."""
-    most = number("LARDER_MANAGE_TOKEN_MAX_DAYS", 90, least=1, most=365)
-    usual = number("LARDER_TOKEN_DAYS", 90, least=1, most=365)
-    managing = number("LARDER_MANAGE_TOKEN_DAYS", min(7, most), least=1, most=most)
+    most = lifetime("manage_token_max_days", 90, least=1, most=365)
+    usual = lifetime("token_days", 90, least=1, most=365)
+    managing = lifetime("manage_token_days", min(7, most), least=1, most=most)
     return timedelta(days=usual), timedelta(days=managing), timedelta(days=most)
 
 
@@ -167,41 +231,18 @@ def rates() -> dict[str, Rate | None]:
     """Read the limit of each group: `5/5m`, or None for `off`."""
     found = {}
     for group, default in DEFAULT_RATES.items():
-        name = variable_of(group)
-        with stopping(name):
-            found[group] = Rate.parse(text(name, default))
+        said, value = _given(f"LARDER_RATES.{group}", f"LARDER_RATE_{group.upper()}")
+        with stopping(said):
+            found[group] = Rate.parse(value or default)
     return found
 
 
-def identity_providers(kinds: Iterable[type[IdentityProvider]]) -> tuple[IdentityProvider, ...]:
-    """Read those of each kind: `LARDER_OIDC_PROVIDERS=corp=https://…` and the variables with more about each."""
-    found: list[IdentityProvider] = []
-    for kind in kinds:
-        names = {part: f"{kind.prefix}_{part}" for part in kind.parts}
-        more = {part: _content_of(name) if part == "SECRETS_FILE" else text(name) for part, name in names.items()}
-        try:
-            found += kind.parse_all(words(f"{kind.prefix}_PROVIDERS"), more)
-        except Invalid as error:
-            raise ImproperlyConfigured(f"{error} {error.hint}".strip()) from None
-    for part in ("id", "issuer"):
-        first: dict[str, IdentityProvider] = {}
-        for one in found:
-            value = getattr(one, part)
-            if (other := first.setdefault(value, one)) is not one:
-                raise ImproperlyConfigured(
-                    f"{other.prefix}_PROVIDERS and {one.prefix}_PROVIDERS both have the {part} {value}: "
-                    "expected different ones."
-                )
-    return tuple(found)
-
-
-def _content_of(name: str) -> str:
-    """Read the file that the variable names; empty if it is unset."""
-    path = text(name)
+def content_of(said: str, path: str) -> str:
+    """Read the file; empty if none is named."""
     try:
         return Path(path).read_text() if path else ""
     except (OSError, UnicodeDecodeError) as error:
-        raise ImproperlyConfigured(f"{name}={path}: the file cannot be read: {error}") from None
+        raise ImproperlyConfigured(f"{said}={path}: the file cannot be read: {error}") from None
 
 
 def folder(name: str, default: Path) -> Path:
@@ -234,7 +275,10 @@ def is_public(host: str) -> bool:
 
 def url(name: str, default: str, *schemes: str) -> str:
     """Read a URL with one of the schemes, or return an empty default."""
-    found = text(name, default)
+    return _checked_url(name, text(name, default), *schemes)
+
+
+def _checked_url(name: str, found: str, *schemes: str) -> str:
     if not found:
         return ""
     try:
@@ -247,7 +291,7 @@ def url(name: str, default: str, *schemes: str) -> str:
         ) from None
     if parts.scheme not in schemes:
         expected = ", ".join(f"{scheme}:" for scheme in schemes)
-        raise ImproperlyConfigured(f"{name} begins with {found.split(':')[0][:20]!r}: expected one of {expected}")
+        raise ImproperlyConfigured(f"{name} begins with {found.partition(':')[0][:20]!r}: expected one of {expected}")
     needed = NEEDED.get(parts.scheme)
     if needed and not parts.netloc:
         raise ImproperlyConfigured(f"{name}={found.rpartition('@')[2]!r}: expected {needed} after //")
@@ -277,10 +321,10 @@ def backups(storage: str) -> tuple[str, str, int]:
     return found, text("LARDER_BACKUP_RECIPIENT_FILE"), number("LARDER_BACKUP_KEEP", 14, least=1, most=10_000)
 
 
-def kek_addresses(name: str) -> tuple[kek_urls.KekAddress, ...]:
+def kek_addresses(name: str, kinds: Collection[type[kek_urls.KeyAddress]]) -> tuple[kek_urls.KekAddress, ...]:
     """Read where the key-encryption keys are; the file alone by default."""
     with stopping(name):
-        return kek_urls.parse_all(words(name, kek_urls.FILE))
+        return kek_urls.parse_all(words(name, kek_urls.FILE), kinds)
 
 
 def azure_key(name: str, *addresses: str) -> str:

@@ -1,6 +1,7 @@
 """Health check of a container: `python -m registry_site.healthcheck` exits with 0 if its process is well, else 1.
 
-`web`, the default: the server answers. `worker`, `beat`: the process went round its loop within the last minute.
+`web`, the default: the server answers. `worker`, `beat`: the process went round its loop within the last minute, and
+beat too if the worker runs it.
 `ready`: the server at LARDER_LISTEN can answer and warns of nothing; what is wrong is printed. With `--restart` it
 kills a process that has been unwell for minutes, so that its supervisor starts another: Docker does nothing about an
 unhealthy container. Without Django's settings, which would take seconds.
@@ -84,9 +85,14 @@ def is_ready() -> bool:
     return answer.status == HTTPStatus.OK and set(answer.parts.values()) == {"ok"}
 
 
+def worker_is_well() -> bool:
+    runs_beat = pulse.pid_of("beat") is not None and pulse.pid_of("beat") == pulse.pid_of("worker")
+    return pulse.is_recent("worker") and (not runs_beat or pulse.is_recent("beat"))
+
+
 MODES: dict[str, Callable[[], bool]] = {
     "web": answers,
-    "worker": partial(pulse.is_recent, "worker"),
+    "worker": worker_is_well,
     "beat": partial(pulse.is_recent, "beat"),
     "ready": is_ready,
 }

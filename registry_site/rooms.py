@@ -9,7 +9,10 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.settings_values.identity_providers import IdentityProvider
+from apps.lib.settings_values.kek_urls import KeyAddress
 from apps.lib.settings_values.openid import Provider as OpenIdProvider
+
+Kinds = tuple[type[IdentityProvider], ...]
 
 INSTALLED_ROOMS = {
     "mirror": "apps.contrib.mirror.room.Mirror",
@@ -22,9 +25,14 @@ INSTALLED_ROOMS = {
     "graph": "apps.contrib.graph.room.DependencyGraph",
     "builder": "apps.contrib.builder.room.Builder",
     "trusted": "apps.contrib.trusted.room.Trusted",
+    "bulk": "apps.contrib.bulk.room.Bulk",
+    "feeds": "apps.contrib.feeds.room.Feeds",
+    "kms": "apps.contrib.kms.room.KeyServices",
+    "webhooks": "apps.contrib.webhooks.room.Webhooks",
     "cleanup": "apps.contrib.cleanup.room.Cleanup",
     "apply": "apps.contrib.apply.room.Apply",
     "copy": "apps.contrib.copy.room.Copy",
+    "traffic": "apps.contrib.traffic.room.Traffic",
 }
 
 
@@ -39,10 +47,19 @@ def left_out(names: Collection[str]) -> frozenset[str]:
     return frozenset(_package_of(INSTALLED_ROOMS[name]) for name in names)
 
 
-def identity_providers(names_left_out: Collection[str]) -> list[type[IdentityProvider]]:
-    """Return OpenID Connect, and the kinds of rooms: settings are read before Django knows those."""
-    doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
-    return [OpenIdProvider, *(door.resolved(name) for door in doors for name in door.identity_providers)]
+def identity_providers(names_left_out: Collection[str]) -> tuple[Kinds, Kinds]:
+    """Return OpenID Connect with the kinds of rooms, and those that are left out: settings are read before Django knows
+    rooms.
+    """
+    doors = {path: resolve_name(path) for path in installed()}
+    of = {door.resolved(name): _package_of(path) for path, door in doors.items() for name in door.identity_providers}
+    unused = tuple(kind for kind, package in of.items() if package in names_left_out)
+    return (OpenIdProvider, *(kind for kind in of if kind not in unused)), unused
+
+
+def key_addresses(names_left_out: Collection[str]) -> list[type[KeyAddress]]:
+    """Return the kinds of addresses of key services."""
+    return _contributed("key_addresses", names_left_out)
 
 
 def middleware(names_left_out: Collection[str]) -> list[str]:
@@ -55,6 +72,12 @@ def settings(readers: ModuleType) -> dict[str, Any]:
     """Return those that rooms read from the environment."""
     doors = [resolve_name(path) for path in installed()]
     return {name: door.resolved(read)(readers) for door in doors for name, read in door.settings.items()}
+
+
+def _contributed(contribution: str, names_left_out: Collection[str]) -> list[Any]:
+    """Return what doors declare that settings read, before apps are loaded."""
+    doors = [resolve_name(path) for path in installed() if _package_of(path) not in names_left_out]
+    return [door.resolved(name) for door in doors for name in getattr(door, contribution)]
 
 
 def _package_of(application: str) -> str:

@@ -8,7 +8,8 @@ from urllib.parse import urlsplit
 from django.conf import global_settings
 from django.core.exceptions import ImproperlyConfigured
 
-from registry_site import env, generic_classes, logs, rooms, version
+from apps.lib.settings_values.outgoing import Outgoing
+from registry_site import env, generic_classes, identity_providers, logs, rooms, version
 
 generic_classes.allow_arguments()
 
@@ -214,16 +215,14 @@ ACCOUNT_FORMS = {
 ACCOUNT_PRESERVE_USERNAME_CASING = False
 ACCOUNT_RATE_LIMITS = False  # allauth's own, which several processes count by guess: RATES replaces them
 # Sign-on at identity providers (docs/sign-on.md). Flows, limits and checks: apps/accounts/identity/sign_on.
-_kinds = rooms.identity_providers(ROOMS_LEFT_OUT)
-IDENTITY_PROVIDERS = env.identity_providers(_kinds)
-IDENTITY_PROVIDER_VARIABLES = " or ".join(f"{kind.prefix}_PROVIDERS" for kind in _kinds)
+IDENTITY_PROVIDERS = identity_providers.read(*rooms.identity_providers(ROOMS_LEFT_OUT))
 APPROVALS_NEED_TWO_PEOPLE = env.switch("LARDER_APPROVALS_NEED_TWO_PEOPLE")  # of what comes from Git or CI
 SOCIALACCOUNT_ADAPTER = "apps.accounts.people.sign_on.SignOnAdapter"
 # Whose passwords sign in: everybody's, those of staff, nobody's.
 LOCAL_SIGN_IN = env.choice("LARDER_LOCAL_SIGN_IN", "on", "staff", "off")
 if LOCAL_SIGN_IN != "on" and not IDENTITY_PROVIDERS:
     raise ImproperlyConfigured(
-        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs {IDENTITY_PROVIDER_VARIABLES}: otherwise no one could sign in."
+        f"LARDER_LOCAL_SIGN_IN={LOCAL_SIGN_IN} needs LARDER_SIGN_ON_FILE: otherwise no one could sign in."
     )
 # Who needs one: nobody, staff, they and the owners of namespaces, everybody (apps/accounts/identity/second_factor.py).
 SECOND_FACTOR = env.choice("LARDER_SECOND_FACTOR", "off", "staff", "owners", "everyone")
@@ -240,9 +239,9 @@ MFA_TOTP_ISSUER = "Larder"
 MFA_TOTP_TOLERANCE = 1  # clocks of phones; `CodeForm` refuses a code that was used for as long as it is valid
 NAMESPACE_CREATION = env.choice("LARDER_NAMESPACE_CREATION", "members", "staff")
 RESERVED_NAMES = frozenset(env.words("LARDER_RESERVED_NAMES"))
-CONFIRMATION_LIFETIME = timedelta(minutes=env.number("LARDER_CONFIRMATION_MINUTES", 120, least=10, most=1440))
+CONFIRMATION_LIFETIME = timedelta(minutes=env.lifetime("confirmation_minutes", 120, least=10, most=1440))
 DEMO = env.choice("LARDER_DEMO", "module", "off", "on")  # what the first run publishes; on: a public demonstration
-INVITATION_LIFETIME = timedelta(days=env.number("LARDER_INVITATION_DAYS", 7, least=1, most=90))
+INVITATION_LIFETIME = timedelta(days=env.lifetime("invitation_days", 7, least=1, most=90))
 TOKEN_LIFETIME, MANAGE_TOKEN_LIFETIME, MANAGE_TOKEN_MAX_LIFETIME = env.token_lifetimes()
 
 # --- Security -------------------------------------------------------------------------------------
@@ -290,25 +289,25 @@ STORAGE_AZURE_KEY = env.azure_key("LARDER_AZURE_KEY_FILE", STORAGE_URL, BACKUP_U
 # Object storage sends archives and blobs itself, by links that last for so long; 0: Larder sends them.
 STORAGE_REDIRECT_SECONDS = env.number("LARDER_STORAGE_REDIRECT_SECONDS", 0, most=900)
 STORAGE_DIRECT_UPLOADS = env.switch("LARDER_STORAGE_DIRECT_UPLOADS")
-ARCHIVE_URL_LIFETIME = timedelta(minutes=env.number("LARDER_ARCHIVE_URL_MINUTES", 15, least=15, most=60 * 24))
-PUBLIC_ARCHIVE_MAX_AGE = env.number("LARDER_PUBLIC_ARCHIVE_MAX_AGE", 300)
-MODULE_ARCHIVE_MAX_BYTES = env.number("LARDER_MODULE_ARCHIVE_MAX_BYTES", 100 * 1024 * 1024, least=1)
-MODULE_UNPACKED_MAX_BYTES = env.number("LARDER_MODULE_UNPACKED_MAX_BYTES", 512 * 1024 * 1024, least=1)
-PROVIDER_PACKAGE_MAX_BYTES = env.number("LARDER_PROVIDER_PACKAGE_MAX_BYTES", 500 * 1024 * 1024, least=1)
-PROVIDER_UNPACKED_MAX_BYTES = env.number("LARDER_PROVIDER_UNPACKED_MAX_BYTES", 2 * 1024 * 1024 * 1024, least=1)
-OCI_BLOB_MAX_BYTES = env.number("LARDER_OCI_BLOB_MAX_BYTES", 2_000_000_000, least=1)
-PROVIDER_DOCS_MAX_BYTES = env.number("LARDER_PROVIDER_DOCS_MAX_BYTES", 20 * 1024 * 1024, least=1)
-SUMS_MAX_BYTES = env.number("LARDER_SUMS_MAX_BYTES", 1_000_000, least=1024)
-OCI_MANIFEST_MAX_BYTES = env.number("LARDER_OCI_MANIFEST_MAX_BYTES", 4 * 1024 * 1024, least=1024)
+ARCHIVE_URL_LIFETIME = timedelta(minutes=env.lifetime("archive_url_minutes", 15, least=15, most=60 * 24))
+PUBLIC_ARCHIVE_MAX_AGE = env.lifetime("public_archive_max_age", 300)
+MODULE_ARCHIVE_MAX_BYTES = env.limit("module_archive_max_bytes", 100 * 1024 * 1024, least=1)
+MODULE_UNPACKED_MAX_BYTES = env.limit("module_unpacked_max_bytes", 512 * 1024 * 1024, least=1)
+PROVIDER_PACKAGE_MAX_BYTES = env.limit("provider_package_max_bytes", 500 * 1024 * 1024, least=1)
+PROVIDER_UNPACKED_MAX_BYTES = env.limit("provider_unpacked_max_bytes", 2 * 1024 * 1024 * 1024, least=1)
+OCI_BLOB_MAX_BYTES = env.limit("oci_blob_max_bytes", 2_000_000_000, least=1)
+PROVIDER_DOCS_MAX_BYTES = env.limit("provider_docs_max_bytes", 20 * 1024 * 1024, least=1)
+SUMS_MAX_BYTES = env.limit("sums_max_bytes", 1_000_000, least=1024)
+OCI_MANIFEST_MAX_BYTES = env.limit("oci_manifest_max_bytes", 4 * 1024 * 1024, least=1024)
 OCI_SPARSE_INDEXES = env.switch("LARDER_OCI_SPARSE_INDEXES")
-ARCHIVE_MAX_ENTRIES = env.number("LARDER_ARCHIVE_MAX_ENTRIES", 65_000, least=1, most=65_000)
-NAMESPACE_MAX_BYTES = env.number("LARDER_NAMESPACE_MAX_BYTES", 0)
-NAMESPACE_MAX_VERSIONS = env.number("LARDER_NAMESPACE_MAX_VERSIONS", 0)
-DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES = env.number("LARDER_JSON_MAX_BYTES", 1024 * 1024, least=1024)
+ARCHIVE_MAX_ENTRIES = env.limit("archive_max_entries", 65_000, least=1, most=65_000)
+NAMESPACE_MAX_BYTES = env.limit("namespace_max_bytes", 0)
+NAMESPACE_MAX_VERSIONS = env.limit("namespace_max_versions", 0)
+DATA_UPLOAD_MAX_MEMORY_SIZE = JSON_MAX_BYTES = env.limit("json_max_bytes", 1024 * 1024, least=1024)
 # A pushed version is answered when it is published: clients wait longer than this, proxies often do not.
 OCI_PUBLISH_WAIT = timedelta(seconds=env.number("LARDER_OCI_PUBLISH_SECONDS", 30, least=1, most=300))
 # Longer than any push lasts: what it brought first is named by a manifest only at its end.
-OCI_GRACE = timedelta(hours=env.number("LARDER_OCI_GRACE_HOURS", 24, least=1, most=24 * 3650))
+OCI_GRACE = timedelta(hours=env.lifetime("oci_grace_hours", 24, least=1, most=24 * 3650))
 FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing is uploaded through forms (D2)
 
 # --- Signing --------------------------------------------------------------------------------------
@@ -316,7 +315,7 @@ FILE_UPLOAD_HANDLERS = ["apps.portal.frame.form_files.RefuseFiles"]  # nothing i
 # Only where it is. Its content is read by apps/signing/vault.py, in workers alone (D12).
 SIGNING_KEK_FILE = env.folder("LARDER_SIGNING_KEK_FILE", DATA_DIR / "signing" / "kek")
 # The file (None) and key services: the first encrypts, all of them open.
-SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL")
+SIGNING_KEKS = env.kek_addresses("LARDER_SIGNING_KEK_URL", rooms.key_addresses(ROOMS_LEFT_OUT))
 
 # --- Protocol -------------------------------------------------------------------------------------
 READY_BYTES = env.number("LARDER_READY_BYTES", 32 * 1024 * 1024)  # of one process: answers that are repeated (D16)
@@ -335,24 +334,24 @@ JOB_LEASE = timedelta(seconds=env.number("LARDER_JOB_LEASE_SECONDS", 30, least=5
 # A third of the lease: two renewals may fail before another worker takes over.
 JOB_RENEWAL = JOB_LEASE / 3
 JOB_RING_AGAIN = JOB_LEASE
-JOB_ATTEMPTS = env.number("LARDER_JOB_ATTEMPTS", 5, least=1)
-JOB_LAPSES = env.number("LARDER_JOB_LAPSES", 25, least=1)  # one job may kill each worker: by the memory that it takes
+JOB_ATTEMPTS = env.limit("job_attempts", 5, least=1)
+JOB_LAPSES = env.limit("job_lapses", 25, least=1)  # one job may kill each worker: by the memory that it takes
 REAPER_INTERVAL = JOB_LEASE / 3
 # Staged bytes are swept after 24 hours: an answer must come before.
-HELD_LIFETIME = timedelta(hours=env.number("LARDER_HELD_HOURS", 12, least=1, most=20))
-UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.number("LARDER_UPLOAD_TICKET_MINUTES", 60, least=1, most=60 * 24 * 365))
+HELD_LIFETIME = timedelta(hours=env.lifetime("held_hours", 12, least=1, most=20))
+UPLOAD_TICKET_LIFETIME = timedelta(minutes=env.lifetime("upload_ticket_minutes", 60, least=1, most=60 * 24 * 365))
 # What ended is pruned every night; the audit is the evidence of a year and more.
-AUDIT_LIFETIME = timedelta(days=env.number("LARDER_AUDIT_DAYS", 400, least=400, most=36_500))
+AUDIT_LIFETIME = timedelta(days=env.lifetime("audit_days", 400, least=400, most=36_500))
 AUDIT_HEAD_URL = env.file_or_webhook("LARDER_AUDIT_HEAD_URL")
-JOB_LIFETIME = timedelta(days=env.number("LARDER_JOB_DAYS", 90, least=1, most=36_500))
-WEBHOOK_ALLOW = env.networks("LARDER_WEBHOOK_ALLOW")  # beside public addresses
+JOB_LIFETIME = timedelta(days=env.lifetime("job_days", 90, least=1, most=36_500))
+WEBHOOKS = Outgoing(**env.way_out("webhooks", allow="LARDER_WEBHOOK_ALLOW"))
 UPSTREAM_WAIT_SECONDS = env.number("LARDER_UPSTREAM_WAIT_SECONDS", 55, least=1, most=600)  # of a client, for a fetch
 globals().update(rooms.settings(env))
 SITE_NAME = env.text("LARDER_SITE_NAME", "Larder")
 SITE_LOGO = env.text("LARDER_SITE_LOGO")  # startup/checks.py looks into it
 SMTP = env.smtp("LARDER_SMTP_URL")  # None prints mails
 MAIL_FROM = env.sender("LARDER_MAIL_FROM", SITE_NAME, f"larder@{PUBLIC_HOST.partition(':')[0]}")
-NOTIFY_LIFETIME = timedelta(days=env.number("LARDER_NOTIFY_DAYS", 30, least=1, most=3650))
+NOTIFY_LIFETIME = timedelta(days=env.lifetime("notify_days", 30, least=1, most=3650))
 # Tests kill a worker before or after a step by naming it here; empty in every other life.
 CRASH_AT = env.words("LARDER_CRASH_AT")
 
@@ -395,5 +394,6 @@ LOG_LEVEL = env.choice("LARDER_LOG_LEVEL", *_usual, "DEBUG", "ERROR")
 LOGGING_CONFIG = None
 logs.configure(level=LOG_LEVEL, as_json=LOG_FORMAT == "json")
 
+env.check_keys()
 if WORKER_POOL == "prefork" and BROKER_URL.startswith("filesystem"):
     raise ImproperlyConfigured("LARDER_WORKER_POOL=prefork needs LARDER_BROKER_URL=redis://…, found filesystem://")

@@ -19,5 +19,6 @@ for start in import_module("apps.room").all_of("starts"):
     start()
 # Counts for /metrics, which all processes of this host share.
 import_module("registry_site.monitoring.sharing").start()
+import_module("registry_site.monitoring.public_certificate").watch.start()
 if settings.TRACES:
     import_module("registry_site.monitoring.tracing").start()

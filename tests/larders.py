@@ -63,9 +63,8 @@ def ci_system() -> Iterator[ci_issuer.Issuer]:
 def loopback(tmp_path_factory: pytest.TempPathFactory, git_server: Site, ci_system: ci_issuer.Issuer) -> Iterator[Live]:
     """It may ask registries, Git servers and a CI system on this machine."""
     variables = {
-        "LARDER_UPSTREAM_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_CA_FILE": git_server.ca_file,
+        "LARDER_OUTGOING_ALLOW": f"mirror={LOOPBACK} git={LOOPBACK}",
+        "LARDER_OUTGOING_CA_FILE": git_server.ca_file,
         "LARDER_TRUSTED_ISSUERS": ci_system.url,
     }
     with start_live(tmp_path_factory.mktemp("loopback"), why="shared", **variables) as larder:
@@ -84,11 +83,10 @@ def impatient(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Ite
     """Its jobs are another's after five seconds without a sign of life: tests may kill its worker, and DEATHS does."""
     variables = {
         "LARDER_JOB_LEASE_SECONDS": "5",
-        "LARDER_JOB_ATTEMPTS": "50",
+        "LARDER_LIMITS": "job_attempts=50",
         "LARDER_CRASH_AT": ",".join(DEATHS),
-        "LARDER_UPSTREAM_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_ALLOW": LOOPBACK,
-        "LARDER_SOURCES_CA_FILE": git_server.ca_file,
+        "LARDER_OUTGOING_ALLOW": f"mirror={LOOPBACK} git={LOOPBACK}",
+        "LARDER_OUTGOING_CA_FILE": git_server.ca_file,
     }
     with start_live(tmp_path_factory.mktemp("impatient"), why="shared", **variables) as larder:
         yield larder
@@ -150,7 +148,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def send_with(item: pytest.Item, group: str) -> None:
-    """To the worker that runs the group. xdist 3.8 writes the group where pytest 9.2 no longer looks."""
+    """To the worker that runs the group, unless it has one. xdist 3.8 writes it where pytest 9.2 no longer looks."""
+    if group_of(item):
+        return
     item.add_marker(pytest.mark.xdist_group(group))
     if item.config.getoption("loadgroup", default=False):
         item._id = item.id.parse(f"{item.nodeid}@{group}")
@@ -164,3 +164,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # The tests that share a Larder share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             send_with(item, next((name for name in SHARED if name in asked), item.path.stem))
+        elif has_a_fixture_of_its_file(item):
+            # Tests are dealt out one by one: each worker would make what the file shares.
+            send_with(item, path_of(item.nodeid))
+
+
+def has_a_fixture_of_its_file(item: pytest.Item) -> bool:
+    fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return any(definitions[-1].scope == "module" for definitions in fixtures)

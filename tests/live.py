@@ -1,6 +1,5 @@
 """A whole Larder, started as a person starts it, for tests with real clients."""
 
-import atexit
 import json
 import os
 import shutil
@@ -13,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -24,6 +23,7 @@ import psycopg
 
 from tests import s3, stack
 from tests.postgres import free_port
+from tests.sharing import COPY, FOLDER, Turn
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 ADMIN_PASSWORD = "quince jelly for everyone"
@@ -140,23 +140,35 @@ class Live:
 
 
 class FirstRun:
-    """The data folder of this process's first Larder when it was ready: tables, static files, CA and demo.
+    """The data folder of the test run's first Larder when it was ready: tables, static files, CA and demo.
 
-    Those after it begin with a copy, which saves them most of their start. tests/site begins with nothing at all.
+    Those after it, in any worker of xdist, begin with a copy, which saves them most of their start. tests/site begins
+    with nothing at all.
     """
 
     def __init__(self) -> None:
-        self._kept: Path | None = None
+        self.kept = FOLDER / "first-run"
+        self.turn = Turn("first-run")
+
+    def lay_out(self, data_dir: Path) -> None:
+        """Wait while another process makes it. Where there is none, the caller has the turn until it is kept."""
+        self.turn.take()
+        if self.kept.exists():
+            self.turn.end()
+            shutil.copytree(self.kept, data_dir)
+            data_dir.chmod(0o700)
+        elif COPY.exists():  # its tables are those of the tests' own database: to make them takes half a minute
+            data_dir.mkdir(mode=0o700, parents=True)
+            shutil.copyfile(COPY, data_dir / "db.sqlite3")
 
     def keep(self, data_dir: Path) -> None:
-        if self._kept is not None:
+        if self.kept.exists():
             return
-        kept = Path(tempfile.mkdtemp(prefix="larder-first-run-"))
-        atexit.register(shutil.rmtree, kept, ignore_errors=True)
+        unfinished = Path(tempfile.mkdtemp(dir=FOLDER))
         for name in ("blobs", "bundles", "static", "tls"):
-            shutil.copytree(data_dir / name, kept / name)
-        shutil.copy2(data_dir / "secret_key", kept)
-        database, copy = sqlite3.connect(data_dir / "db.sqlite3"), sqlite3.connect(kept / "db.sqlite3")
+            shutil.copytree(data_dir / name, unfinished / name)
+        shutil.copy2(data_dir / "secret_key", unfinished)
+        database, copy = sqlite3.connect(data_dir / "db.sqlite3"), sqlite3.connect(unfinished / "db.sqlite3")
         database.backup(copy)
         with copy:
             copy.execute("DELETE FROM jobs_heartbeat")  # or a worker would seem to be there before it is
@@ -167,12 +179,8 @@ class FirstRun:
             copy.execute("DELETE FROM signing_keyfingerprint WHERE key = 'key-encryption-key'")
         database.close()
         copy.close()
-        self._kept = kept
-
-    def lay_out(self, data_dir: Path) -> None:
-        if self._kept is not None:
-            shutil.copytree(self._kept, data_dir)
-            data_dir.chmod(0o700)
+        with suppress(OSError):  # another that did not wait, as one without TLS does, was sooner
+            unfinished.rename(self.kept)
 
 
 first_run = FirstRun()
@@ -237,8 +245,10 @@ def start_live(
         STARTS.append((why, time.monotonic() - began))
         if is_usual and scheme == "https":
             first_run.keep(data_dir)
+        first_run.turn.end()
         yield larder
     finally:
+        first_run.turn.end()
         if "commands" in vars(larder):
             larder.commands.communicate()
         process.send_signal(signal.SIGTERM)

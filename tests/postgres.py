@@ -116,6 +116,21 @@ class Server:
         self._wait_until_it_answers()
         return process
 
+    def program(self, name: str) -> str:
+        return str(self._programs / name)
+
+    def execute(self, statement: str) -> None:
+        subprocess.run([self.program("psql"), "-qc", statement, self.url], check=True, **self._quietly)
+
+    def processor_seconds(self) -> float:
+        """Of all its processes, also of those that have ended."""
+        ticks = 0
+        for one in (self._process.pid, *descendants(self._process.pid)):
+            with suppress(FileNotFoundError):
+                fields = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+                ticks += sum(map(int, fields[11:15] if one == self._process.pid else fields[11:13]))
+        return ticks / os.sysconf("SC_CLK_TCK")
+
     def _wait_until_it_answers(self) -> None:
         """It takes connections a little later than its port does."""
         deadline = time.monotonic() + PATIENCE

@@ -24,6 +24,7 @@ PACKAGES = {
     "chromium-headless-shell": "chromium-headless-shell",
     "curl": "curl",
     "dash": "dash",
+    "docker-registry": "docker-registry",
     "fcgiwrap": "fcgiwrap",
     "git": "git",
     "gpg": "gnupg",

@@ -1,10 +1,12 @@
-"""Dear tests that guard nothing take turns by the date: `make test-all` has a third of them, `make nightly` all.
+"""Dear tests that guard nothing take turns by the date: `make test-all` has a quarter of them, `make nightly` all.
 
 Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which stand for their kind. A test that an
 entry of the mutations names is never left out: so each protection is looked at by every run.
 """
 
 from datetime import date
+from functools import cache
+from pathlib import Path
 from zlib import crc32
 
 import pytest
@@ -13,8 +15,9 @@ from tests.mutations import mutations
 from tests.progress import path_of
 
 TODAY = date.today().toordinal()  # noqa: DTZ011  # any day will do
-DAYS = 3
+DAYS = 4
 DEAR, NEVER = ("live", "slow"), ("smoke", "full")
+FILES_BY = ("both", "full")  # the Makefile hands pytest the files with these marks alone
 
 
 def is_today(number: int, of: int = DAYS) -> bool:
@@ -41,11 +44,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     named = guarding()
     for item in items:
         marks = {mark.name for mark in item.iter_markers()}
+        for mark in marks.intersection(FILES_BY):
+            if f"mark.{mark}" not in text_of(item.path):
+                raise pytest.UsageError(f"{item.nodeid}: `mark.{mark}` is not in its file, where the Makefile looks")
         if marks.isdisjoint(DEAR) or not marks.isdisjoint(NEVER) or guards(item.nodeid, named):
             continue
         item.add_marker(pytest.mark.turns)
         if not is_today(crc32(path_of(item.nodeid).encode())):
             item.add_marker(pytest.mark.nightly)
+
+
+@cache
+def text_of(path: Path) -> str:
+    return path.read_text()
 
 
 def pytest_report_header() -> str:

@@ -1,5 +1,6 @@
 """Row counts that stop at a limit, so that no page counts millions of rows."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from django.core.paginator import Paginator
@@ -15,7 +16,10 @@ class Many(int):
     """`MAX_COUNTED_ROWS` or more; prints as "10,000+"."""
 
     def __str__(self) -> str:
-        return f"{int(self):,}+"
+        return f"{self:,}"
+
+    def __format__(self, spec: str) -> str:
+        return f"{int(self):{spec}}+"
 
 
 def bounded_count(rows: QuerySet[Any], most: int | None = None) -> int:
@@ -44,6 +48,13 @@ def bounded_counts(*several: QuerySet[Any]) -> list[int]:
         cursor.execute(f"SELECT {columns}", [value for _, values in counted for value in values])
         found = cursor.fetchone()
     return [count if count <= MAX_COUNTED_ROWS else Many(MAX_COUNTED_ROWS) for count in found]
+
+
+def bounded_sum(counts: Sequence[int]) -> int:
+    """Add bounded counts; return `Many` if one of them is, or all together are as many."""
+    if any(isinstance(count, Many) for count in counts) or sum(counts) > MAX_COUNTED_ROWS:
+        return Many(MAX_COUNTED_ROWS)
+    return sum(counts)
 
 
 def count_of(rows: QuerySet[Any], by: str) -> Coalesce:

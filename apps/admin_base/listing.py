@@ -4,7 +4,8 @@ from typing import Any, cast
 
 from django.contrib import messages
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
-from django.db.models import CharField, F, Lookup, Q, QuerySet
+from django.db import connection
+from django.db.models import BooleanField, CharField, F, Func, Lookup, Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import StartsWith
 from django.db.models.sql.where import WhereNode
@@ -36,16 +37,50 @@ class Begins(Lookup[Any]):
 
 
 def searched(rows: QuerySet[Any], condition: Q) -> QuerySet[Any]:
-    """Filter; each alternative of an OR finds its rows by its own index: none serves an OR over several tables."""
+    """Filter; each alternative of an OR finds its rows by its own index: none serves an OR over several tables.
+
+    PostgreSQL joins what several indexes of one table find by itself. Of a table with partitions it would rather read
+    every row than look for each key in each of them.
+    """
     if condition.connector != Q.OR or condition.negated:
+        return rows.filter(condition)
+    if connection.vendor == "postgresql" and _is_of_one_table(rows.model, condition):
         return rows.filter(condition)
     every = rows.model._default_manager.order_by()  # noqa: SLF001  # Django's public name for it
     keys = [every.filter(Q(one)).values("pk") for one in condition.children]
     union = keys[0].union(*keys[1:])
-    found = rows.filter(pk__in=union)
+    found = rows.filter(_one_of(union))
     if not rows.query.where:
         found.found_keys = union  # type: ignore[attr-defined]  # ours, on this one queryset: all that it is
+        found.walked = rows.filter(condition)  # type: ignore[attr-defined]  # the same
     return found
+
+
+def _one_of(keys: QuerySet[Any, Any]) -> Q | Func:
+    """Match these keys. PostgreSQL takes an IN for many rows, and reads the whole table rather than look them up."""
+    if connection.vendor != "postgresql":
+        return Q(pk__in=keys)
+    from django.contrib.postgres.expressions import ArraySubquery  # needs its driver
+
+    both = (F("pk"), ArraySubquery(keys))
+    return Func(*both, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())
+
+
+def _is_of_one_table(model: type[Model], condition: Q) -> bool:
+    """Return whether the condition compares columns of this table with values, and nothing else."""
+    columns = {"pk", *(column.attname for column in model._meta.concrete_fields)}  # noqa: SLF001  # Django's public name
+    return all(
+        isinstance(part, tuple) and part[0].split("__")[0] in columns and not isinstance(part[1], QuerySet)
+        if not isinstance(part, Q)
+        else _is_of_one_table(model, part)
+        for part in condition.children
+    )
+
+
+def _is_single(rows: QuerySet[Any]) -> bool:
+    """Return whether no table that is joined can have several rows for one of these."""
+    joined: list[Any] = [getattr(one, "join_field", None) for one in rows.query.alias_map.values()]
+    return not any(field is not None and (field.one_to_many or field.many_to_many) for field in joined)
 
 
 class _ByOrder(WhereNode):
@@ -95,7 +130,11 @@ class LarderChangeList(ChangeList):
             messages.info(request, words)
             self.params = {name: value for name, value in self.params.items() if name != ORDER_VAR}
             self.queryset = rows.order_by(*self.get_ordering(request, rows.order_by()))
-        if isinstance(count, Many) and rows.query.where:
+        walked = getattr(rows, "walked", None)
+        if isinstance(count, Many) and connection.vendor == "postgresql" and walked is not None and _is_single(walked):
+            # It would read the whole table to find which of its rows are among so many keys.
+            self.queryset = walked.order_by(*self.queryset.query.order_by)
+        elif isinstance(count, Many) and rows.query.where:
             self.queryset = self.queryset.all()
             self.queryset.query.where = _ByOrder([self.queryset.query.where])
         remember_count(self.queryset, count)

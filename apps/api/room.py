@@ -11,7 +11,6 @@ class Api(Room):
         Described("service_accounts", {"name": "service-account"}, rows="service-accounts", within="teams"),
         Described("namespaces", {"name": "namespace"}, rows="namespaces", reads="apps.api.namespaces.made_of"),
         Described("grants", {"user": "grant-user", "team": "grant-team"}, rows="grants", within="namespaces"),
-        Described("webhooks", {"id": "webhook"}, rows="webhooks", within="namespaces", identity=("url",)),
         Described(
             "signing_keys",
             {"id": "key"},
@@ -20,6 +19,4 @@ class Api(Room):
             identity=("generate", "armor"),
             reads="apps.api.keys.made_of",
         ),
-        # After the namespaces that they are for.
-        Described("site_webhooks", {"id": "site-webhook"}, rows="site-webhooks", identity=("url",)),
     )

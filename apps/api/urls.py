@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from rest_framework.request import Request
 
 from apps import room
-from apps.api import audit, jobs, keys, namespaces, webhooks
+from apps.api import audit, jobs, keys, namespaces
 from apps.api.catalogue import dependents, descriptions, details, downloads, lists, search
 from apps.api.frame.base import ApiView, Unknown, operation
 from apps.api.people import connections, grants, invitations, leaks, service_accounts, teams, tokens, users
@@ -17,7 +17,6 @@ from apps.api.versions import (
     origins,
     providers,
     releases,
-    several,
     statements,
     uploads,
 )
@@ -45,7 +44,6 @@ urlpatterns = [
     *grants.urlpatterns,
     *connections.urlpatterns,
     *keys.urlpatterns,
-    *webhooks.urlpatterns,
     *leaks.urlpatterns,
     *teams.urlpatterns,
     *service_accounts.urlpatterns,
@@ -57,7 +55,6 @@ urlpatterns = [
     *descriptions.urlpatterns,
     *providers.urlpatterns,
     *lifecycle.urlpatterns,
-    *several.urlpatterns,
     *origins.urlpatterns,
     *attestations.urlpatterns,
     *releases.urlpatterns,

@@ -34,7 +34,7 @@ from apps.lib.formats.fingerprints import Fingerprint
 
 # What is staged is swept after 24 hours: a session must end before its first chunk goes.
 LIFETIME = timedelta(hours=20)
-SETTING = "LARDER_OCI_BLOB_MAX_BYTES"
+SETTING = "oci_blob_max_bytes of LARDER_LIMITS"
 
 
 class RequireRoom(Protocol):

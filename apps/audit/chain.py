@@ -8,6 +8,7 @@ elsewhere: an attacker who rewrites the whole chain cannot arrive at the same on
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -18,6 +19,7 @@ from django.db import IntegrityError, connection, transaction
 from django.db.models import Exists, Max, OuterRef
 from django.utils import timezone
 
+from apps.audit import months
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.audit.recorder import record
@@ -27,6 +29,8 @@ MAX_PRUNED_ROWS = 1_000_000  # so that a run ends before Celery's time limit
 FIELDS = ("id", "at", "kind", "actor_id", "token_id", "address", "namespace", "subject", "detail", "request_id")
 # Transactions commit out of the order of their numbers; none is so long that this many others begin and end in it.
 _OUT_OF_ORDER = 10_000
+# Nothing younger is ever pruned: the least of audit_days of LARDER_LIFETIMES.
+SHORTEST_LIFETIME = timedelta(days=400)
 # A row without a link after this time is a defect: the worker links every minute.
 UNLINKED_AFTER = timedelta(minutes=10)
 MAX_PROBLEMS = 20
@@ -86,8 +90,13 @@ def _link_of_row() -> Any:
 
 
 def verify() -> Report:
-    """Compute the chain again. Rows that were pruned are no problem: the chain says up to where."""
-    report, pruned = Report(), _pruned_digests()
+    """Compute the chain again. Rows that were pruned are no problem: the chain says up to where.
+
+    On PostgreSQL a month goes at once and its links in batches, and a row that was linked late may go before the link
+    of a younger one: a link may lack its row if both are that old, and so are all rows before.
+    """
+    report, pruned, until = Report(), _pruned_digests(), pruned_until()
+    newest = datetime.min.replace(tzinfo=UTC)
     for number, (one, event) in enumerate(_links_and_events()):
         if number == 0:
             if one.previous and one.previous not in pruned and not Link.objects.filter(digest__in=pruned).exists():
@@ -95,9 +104,11 @@ def verify() -> Report:
         elif one.previous != report.head:
             report.add(f"The link before row {one.event_id} is missing or was changed.")
         if event is None:
-            report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} is missing.")
+            if one.at >= until or newest >= until + UNLINKED_AFTER:
+                report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} is missing.")
         elif digest_of(one.previous, line_of(event)) != one.digest:
             report.add(f"Row {one.event_id} of {one.at:%Y-%m-%d %H:%M:%S} was changed.")
+        newest = max(newest, event["at"] if event is not None else newest)
         report.linked, report.head = number + 1, one.digest
     late = AuditEvent.objects.filter(at__lt=timezone.now() - UNLINKED_AFTER).exclude(Exists(_link_of_row()))
     for number, at in late.order_by("pk").values_list("pk", "at")[:MAX_PROBLEMS]:
@@ -112,6 +123,18 @@ def has_digest(digest: str) -> bool:
 def _pruned_digests() -> list[str]:
     details = AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).values_list("detail", flat=True)
     return [detail["chain"] for detail in details if detail.get("chain")]
+
+
+def pruned_until() -> datetime:
+    """Return the time before which rows may have been pruned: by the events that say so, and by the least age.
+
+    An event of the database may be forged, or no time.
+    """
+    until = datetime.min.replace(tzinfo=UTC)
+    for detail in AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).values_list("detail", flat=True):
+        with suppress(KeyError, TypeError, ValueError):
+            until = max(until, datetime.fromisoformat(detail["before"]))
+    return min(until, timezone.now() - SHORTEST_LIFETIME)
 
 
 def _links_and_events() -> Iterator[tuple[Link, dict[str, Any] | None]]:
@@ -141,13 +164,16 @@ def verify_export(lines: Iterable[str]) -> Report:
 
 
 def prune() -> int:
-    """Delete rows older than LARDER_AUDIT_DAYS with their links, and return how many; one event says up to where.
+    """Delete rows older than audit_days of LARDER_LIFETIMES with their links, and return how many; one event says up to
+    where.
 
-    The beginning of the chain goes. The event comes first, so that a run that stops half-way leaves a chain which
-    `verify` accepts.
+    The beginning of the chain goes; on PostgreSQL whole months of it. The event comes first, so that a run that stops
+    half-way leaves a chain which `verify` accepts.
     """
     link()
     before = timezone.now() - settings.AUDIT_LIFETIME
+    if connection.vendor == "postgresql":
+        before = months.first_moment(before)
     stays = Link.objects.filter(at__gte=before).order_by("pk").first()
     old = Link.objects.filter(pk__lt=stays.pk) if stays else Link.objects.all()
     rows = old[:MAX_PRUNED_ROWS].count()
@@ -162,10 +188,11 @@ def prune() -> int:
 
 
 def delete_batch(end: Link, before: datetime) -> None:
-    """Delete the oldest rows and links up to `end`.
+    """Delete the oldest links up to `end`, and their rows.
 
     On PostgreSQL by a function of the database, which the migration makes: roles of Larder's processes cannot delete a
-    row. It deletes none that is younger than 399 days, and only up to a link that an AUDIT_PRUNED event names.
+    row. It drops the months before the time that an AUDIT_PRUNED event with this link names, at the earliest after 399
+    days.
     """
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -19,6 +19,7 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
+from apps.audit import chain
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent, Link
 from apps.lib.net import fetching
@@ -26,8 +27,6 @@ from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import durable, metrics
 
 BATCH_SIZE = 500
-# Nothing younger is ever pruned: the least of LARDER_AUDIT_DAYS.
-SHORTEST_LIFETIME = timedelta(days=400)
 
 log = structlog.get_logger("larder.audit")
 
@@ -58,7 +57,7 @@ def record_head() -> None:
         if (path := file()) is not None:
             _append(path, line)
         else:
-            answer = fetching.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, allowed=settings.WEBHOOK_ALLOW)
+            answer = fetching.post(settings.AUDIT_HEAD_URL, body=line, headers=kind, way=settings.WEBHOOKS)
             if not answer.is_success:
                 raise NotAnswered(f"the answer was {answer.status}")
     except (OSError, NotAnswered) as failure:
@@ -110,10 +109,7 @@ def problems_of(path: Path) -> list[str]:
         return [f"{path} cannot be read, so no recorded head was compared: {error}."]
     if not heads:
         return [f"{path} has no head, so none was compared."]
-    # An event of the database may be forged, the least age is not.
-    pruned_until = datetime.min.replace(tzinfo=UTC)
-    if (pruned := AuditEvent.objects.filter(kind=Kind.AUDIT_PRUNED).order_by("-pk").first()) is not None:
-        pruned_until = min(datetime.fromisoformat(pruned.detail["before"]), timezone.now() - SHORTEST_LIFETIME)
+    pruned_until = chain.pruned_until()
     missing = [head for head in _absent(heads) if datetime.fromisoformat(head.at) >= pruned_until]
     if not missing:
         return []

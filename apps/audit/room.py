@@ -9,5 +9,6 @@ class Audit(Room):
     periodic_tasks = {
         "link-audit": {"task": "audit.link", "schedule": 60.0},
         "record-audit-head": {"task": "audit.record_head", "schedule": crontab(minute=57)},
+        "add-audit-months": {"task": "audit.add_months", "schedule": crontab(hour=1, minute=47)},
         "prune-audit": {"task": "audit.prune", "schedule": crontab(hour=2, minute=17)},
     }

@@ -1,11 +1,16 @@
 from celery import shared_task
 
-from apps.audit import chain, heads
+from apps.audit import chain, heads, months
 
 
 @shared_task(name="audit.prune", ignore_result=True)
 def prune(**_: object) -> None:
     chain.prune()
+
+
+@shared_task(name="audit.add_months", ignore_result=True)
+def add_months(**_: object) -> None:
+    months.add()
 
 
 @shared_task(name="audit.link", ignore_result=True)

@@ -19,10 +19,11 @@ _NAME = "larder_ready"
 
 
 class Download(NamedTuple):
-    """The release, and the account that reads it."""
+    """The release, and the account and the token that read it."""
 
     release_id: int
     user_id: int | None
+    token_id: int | None
 
 
 class SourceToken(NamedTuple):

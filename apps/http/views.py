@@ -143,8 +143,9 @@ class MachineView(APIView):
         """Count this answer as a download, and again each time the front repeats it. HEAD is none."""
         if self.request.method == "GET":
             structlog.contextvars.bind_contextvars(release_id=release_id)  # for the access line
-            self.counted = ready.Download(release_id, self.viewer.user_id)
-            downloads.record_download(*self.counted, downloads.client_of(self.request.headers.get("User-Agent", "")))
+            self.counted = ready.Download(release_id, self.viewer.user_id, self.viewer.token_id)
+            client = downloads.client_of(self.request.headers.get("User-Agent", ""))
+            downloads.record_download(release_id, self.viewer.user_id, client, self.viewer.token_id)
 
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         asked_at = timezone.now()

@@ -10,6 +10,8 @@ from apps.jobs.models import Heartbeat
 
 # Names contain process ids, so every restart leaves a row behind.
 LIFETIME = timedelta(days=1)
+# A beat rings once in each interval.
+BEAT_LEASE = 2 * settings.REAPER_INTERVAL
 # In place of the queues that a worker names.
 _BEAT = "beat"
 
@@ -21,7 +23,28 @@ def beat(worker_name: str) -> None:
 
 def ring(process_name: str) -> None:
     """Record that the process of beat has just rung for regular work."""
-    _record(f"{_BEAT} {process_name}"[:120], _BEAT)
+    _record(_row_of_beat(process_name), _BEAT)
+
+
+def beat_has_turn(process_name: str) -> bool:
+    """Return whether this process of beat is the one that rings.
+
+    It is the one that began first among those that rang lately. Another takes over when that one has been silent for
+    `BEAT_LEASE`.
+    """
+    name = _row_of_beat(process_name)
+    others = Heartbeat.objects.filter(queues=_BEAT, at__gte=Now() - BEAT_LEASE).exclude(worker=name)
+    own = Heartbeat.objects.filter(worker=name).values_list("pk", flat=True).first()
+    return not (others if own is None else others.filter(pk__lt=own)).exists()
+
+
+def end_beat(process_name: str) -> None:
+    """Let another process of beat ring at once."""
+    Heartbeat.objects.filter(worker=_row_of_beat(process_name)).update(at=Now() - BEAT_LEASE)
+
+
+def _row_of_beat(process_name: str) -> str:
+    return f"{_BEAT} {process_name}"[:120]
 
 
 def _record(name: str, queues: str) -> None:

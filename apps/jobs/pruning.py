@@ -17,7 +17,7 @@ log = structlog.get_logger("larder.jobs")
 
 
 def prune_jobs() -> int:
-    """Delete jobs that ended more than LARDER_JOB_DAYS ago. The audit and the releases tell what they did."""
+    """Delete jobs that ended more than job_days of LARDER_LIFETIMES ago. Audit and releases tell what they did."""
     before = timezone.now() - settings.JOB_LIFETIME
     # created_at has the index, and a job is created before it ends.
     old = Job.objects.exclude(state__in=WORKING).filter(created_at__lt=before, finished_at__lt=before)

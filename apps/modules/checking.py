@@ -31,7 +31,7 @@ STATE_FILE, PRIVATE_KEY, CHOOSE_FOLDER = "state_file", "private_key", "choose_fo
 CONFIRMABLE = frozenset({STATE_FILE, PRIVATE_KEY, UNLOADABLE, BREAKING_CHANGE})
 MAX_NAMES = 100
 FOLDERS_NAMED = 8
-LIMIT_SETTING = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
+LIMIT_SETTING = "module_archive_max_bytes of LARDER_LIMITS"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,9 @@
 """Inspect stored archives again after the rules of inspection changed. Their bytes stay unchanged (D5)."""
 
+from typing import Any
+
 from django.db import transaction
+from django.db.models import QuerySet
 
 from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
@@ -18,15 +21,19 @@ SOURCE = "inspections"
 
 
 def outdated() -> ModuleVersionQuerySet:
-    """Ask range by range: an index serves each of them, and no "not equal"."""
+    first, *others = outdated_parts()
+    return ModuleVersion.objects.filter(pk__in=first.union(*others))
+
+
+def outdated_parts() -> list[QuerySet[ModuleVersion, Any]]:
+    """Return their keys range by range, no key twice: an index serves each of them, and no "not equal"."""
     every, rules, renderer = ModuleVersion.objects.values("pk"), inspection.INSPECTOR, readme.RENDERER
-    parts = [
+    return [
         every.filter(inspector__lt=rules),
         every.filter(inspector__gt=rules),
         every.filter(inspector=rules, readme_renderer__lt=renderer),
         every.filter(inspector=rules, readme_renderer__gt=renderer),
     ]
-    return ModuleVersion.objects.filter(pk__in=parts[0].union(*parts[1:]))
 
 
 def request(versions: ModuleVersionQuerySet, *, actor_id: int | None) -> int:

@@ -1,1 +1,1 @@
-"""Webhooks and mail: who is told of what, by an outbox that `audit.record` fills."""
+"""Notices: who is told of what, by an outbox that `audit.record` fills, and the channel that every Larder has: mail."""

@@ -11,7 +11,7 @@ from django.urls import reverse
 from apps.accounts.models import Namespace, User
 from apps.accounts.people.access_requests import answer_path
 from apps.audit.models import AuditEvent
-from apps.notify.events import EVENTS, NAMES, OF_NO_NAMESPACE, TEST
+from apps.notify.events import EVENTS, NAMES
 from apps.releases.models import Release
 
 # Details of events that owners may hear; all others stay in the audit.
@@ -33,34 +33,9 @@ _TOLD = (
     "connections",
     "not_listed",
     "secrets",
-    # Of an alarm about a mirrored registry.
-    "what",
-    "known",
-    "found",
-    # Of a Git repository.
-    "tag",
-    "tags",
-    "code",
 )
 _BREAKING_NAMED = 5
 OF_CONNECTIONS = ("connections.suspended", "connections.left-behind")
-_BY_NOBODY = (
-    *("release.held", "release.failed", "release.awaiting-approval", "release.awaiting-checks", "release.findings"),
-    *("release.checks-waived", *OF_CONNECTIONS),
-)
-# Their page is that of the repository.
-OF_GIT = ("tag.refused", "tag.moved", "tag.deleted", "repository.failing", "repository.host-keys-changed")
-# Their page is that of the upload.
-OF_UNPUBLISHED = (
-    "release.held",
-    "release.awaiting-approval",
-    "release.awaiting-checks",
-    "release.checks-waived",
-    "release.approved",
-    "release.declined",
-    "release.rejected",
-    "release.failed",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +58,15 @@ class Notice:
     grantee: tuple[int, str] = (0, "")  # the number of a person, or the name of a team
     people: tuple[int, ...] = ()  # to whom an owner writes
     host: str = ""  # of a webhook; the rest of its URL may be a secret
+    said: str = ""  # the sentence of one that is of no event
 
     @property
     def sentence(self) -> str:
-        if (said := _SENTENCES.get(self.event)) is not None:
+        if self.said:
+            return f"{self.said}."
+        if (said := EVENTS[self.event].sentence or _SENTENCES.get(self.event)) is not None:
             return f"{said(self)}."
-        by = f" by {self.by}" if self.by and self.event not in _BY_NOBODY else ""
-        if self.event == TEST:
-            return f"{self.subject} sends this test{by}."
+        by = f" by {self.by}" if self.by and not EVENTS[self.event].is_of_larder else ""
         return f"{self.subject} {EVENTS[self.event].done}{by}."
 
     @property
@@ -143,20 +119,6 @@ def _connections(notice: Notice) -> str:
     return f"{count:,} {noun} of {notice.subject} {is_} suspended until an owner confirms {it}"
 
 
-def _webhook(notice: Notice) -> str:
-    whose = f"of {notice.namespace}" if notice.namespace else "of the whole site"
-    return f"{f'The webhook to {notice.host}' if notice.host else 'A webhook'} {whose} was switched off"
-
-
-def _tag(done: str) -> Callable[[Notice], str]:
-    def said(notice: Notice) -> str:
-        if notice.more.get("tags"):
-            return f"Git tags of {notice.subject} {done.replace('was ', 'were ')}"
-        return f"Git tag {notice.more.get('tag', '')} of {notice.subject} {done}".replace("  ", " ")
-
-    return said
-
-
 def _by_first(notice: Notice) -> str:
     return f"{notice.by or 'Larder'} {EVENTS[notice.event].done} of {notice.subject}"
 
@@ -164,18 +126,12 @@ def _by_first(notice: Notice) -> str:
 # Of events whose sentence does not begin with their subject.
 _SENTENCES: dict[str, Callable[[Notice], str]] = {
     "access.requested": lambda one: f"{one.by or 'Someone'} requests publish access to {one.subject}",
-    **dict.fromkeys(("key.retired", "key.revoked", "upstream.policy-changed"), _by_first),
+    **dict.fromkeys(("key.retired", "key.revoked"), _by_first),
     "usage.notified": lambda one: f"{one.by or 'An owner'} wrote to the users of {one.subject}",
     "role.granted": _role,
     "role.withdrawn": _role,
     "connections.suspended": _connections,
     "connections.left-behind": _connections,
-    "webhook.disabled": _webhook,
-    "tag.refused": _tag("was refused"),
-    "tag.moved": _tag("moved"),
-    "tag.deleted": _tag("was deleted"),
-    "repository.failing": lambda one: f"A Git repository of {one.subject} can't be read",
-    "repository.host-keys-changed": lambda one: f"The host keys of a Git server of {one.subject} changed",
 }
 
 
@@ -196,25 +152,24 @@ def notices_of(events: Iterable[AuditEvent]) -> list[Notice]:
     )
     notices = []
     for event in found:
-        namespace = namespaces.get(event.namespace)
-        if namespace is None and event.kind not in OF_NO_NAMESPACE:
+        namespace, name = namespaces.get(event.namespace), NAMES.get(event.kind, "")
+        # The room of that event may be left out since.
+        if not name or (namespace is None and not EVENTS[name].is_site_wide):
             continue
+        declared = EVENTS[name]
         actor = people.get(event.actor_id) if event.actor_id else None
-        more = {name: event.detail[name] for name in _TOLD if event.detail.get(name)}
+        more = {word: event.detail[word] for word in (*_TOLD, *declared.told) if event.detail.get(word)}
         if (user := people.get(_number(event, "user"))) is not None:
             more["user"] = user.shown_name
-        name, release = NAMES[event.kind], releases.get(_number(event, "release"))
+        release = releases.get(_number(event, "release"))
         address, _, version = event.subject.partition(" ")
-        path = _path(name, namespace, address, version, release)
-        if name in OF_GIT and namespace is not None:
-            path = f"/namespaces/{namespace.name}/git/{_number(event, 'repository')}"
-        if name == "upstream.alarm":
-            path = f"/mirror/alarms/{_number(event, 'alarm')}"
-        if name == "upstream.policy-changed":
-            path = f"/mirror/{event.subject}/policy"
-        if name == "access.requested" and namespace is not None and actor is not None:
+        if declared.page is not None:
+            path = declared.page(event, namespace.name if namespace else "")
+        elif name == "access.requested" and namespace is not None and actor is not None:
             path = answer_path(namespace, actor)
-        is_release = name.startswith(("release.", "usage.")) or (name in OF_GIT and bool(version))
+        else:
+            path = _path(name, namespace, address, version, release)
+        is_release = name.startswith(("release.", "usage.")) or (declared.names_release and bool(version))
         notices.append(
             Notice(
                 event=name,
@@ -244,7 +199,7 @@ def _number(event: AuditEvent, name: str) -> int:
 
 
 def _path(name: str, namespace: Namespace | None, address: str, version: str, release: Release | None) -> str:
-    if name in OF_UNPUBLISHED and release is not None:
+    if EVENTS[name].is_of_upload and release is not None:
         return reverse("portal:release", args=[release.public_id])
     if name.startswith(("release.", "usage.")):
         parts = address.split("/")
@@ -253,19 +208,7 @@ def _path(name: str, namespace: Namespace | None, address: str, version: str, re
         if name == "release.purged":  # it has no page; the list says what became of it
             page, version = f"portal:{kind}-versions", ""
         return reverse(page, args=[*parts, *version.split()])
-    if name == "webhook.disabled":
-        number = address.rpartition("/")[2]
-        one = "portal:webhook" if namespace else "portal:site-webhook"
-        return reverse(one, args=[namespace.name, number] if namespace else [number])
-    if namespace is None:  # an event of the whole site
-        return ""
+    assert namespace is not None  # noqa: S101  # what is site-wide declares its page
     if name in OF_CONNECTIONS:
         return reverse("portal:namespace-connections", args=[namespace.name])
     return reverse("portal:keys" if name.startswith("key.") else "portal:namespace", args=[namespace.name])
-
-
-def test_notice(namespace: Namespace | None, at: datetime, by: str) -> Notice:
-    """Return the notice that the test button of a webhook sends."""
-    url = reverse("portal:namespace", args=[namespace.name]) if namespace else reverse("portal:home")
-    subject = namespace.name if namespace else settings.PUBLIC_HOST
-    return Notice("webhook.test", at, namespace, subject, by=by, url=settings.PUBLIC_URL + url)

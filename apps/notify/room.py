@@ -11,9 +11,8 @@ class Notify(Room):
         "notify-daily": {"task": "notify.daily", "schedule": crontab(hour=7, minute=7)},
         "prune-notifications": {"task": "notify.prune", "schedule": crontab(hour=2, minute=47)},
     }
-    sealed_columns = ("webhooks.SEALED", "mail.letters.SEALED")
-    created_by_tokens = ("webhooks.CREATED_BY_TOKENS",)
-    connections = ("webhooks.CONNECTIONS",)
+    sealed_columns = ("mail.letters.SEALED",)
+    channels = ("mail.mailing.CHANNEL",)
 
     def connect(self) -> None:
         from apps.audit import recorder

@@ -4,9 +4,9 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.jobs.pruning import prune_rows
-from apps.notify import outbox, sending
+from apps.notify import outbox
+from apps.notify.channels import channels
 from apps.notify.mail import expiries, mailing
-from apps.notify.models import Delivery, Letter, LetterState, State
 
 log = structlog.get_logger("larder.notify")
 
@@ -14,8 +14,8 @@ log = structlog.get_logger("larder.notify")
 @shared_task(name="notify.run", ignore_result=True)
 def run(**_: object) -> None:
     outbox.dispatch()
-    sending.sender.wake()
-    sending.mailer.wake()
+    for channel in channels():
+        channel.wake()
 
 
 @shared_task(name="notify.daily", ignore_result=True)
@@ -26,9 +26,8 @@ def daily(**_: object) -> None:
 
 @shared_task(name="notify.prune", ignore_result=True)
 def prune(**_: object) -> None:
-    """Delete the log of what ended more than LARDER_NOTIFY_DAYS ago."""
+    """Delete the log of what ended more than notify_days of LARDER_LIFETIMES ago."""
     before = timezone.now() - settings.NOTIFY_LIFETIME
-    deliveries = Delivery.objects.exclude(state=State.WAITING).filter(ended_at__lt=before)
-    mails = Letter.objects.exclude(state=LetterState.WAITING).filter(ended_at__lt=before)
-    if pruned := prune_rows(deliveries.order_by("ended_at", "pk"), mails.order_by("ended_at", "pk")):
+    ended = (channel.ended_before(before) for channel in channels())
+    if pruned := prune_rows(*(rows.order_by("ended_at", "pk") for rows in ended)):
         log.info("notifications_pruned", rows=pruned)

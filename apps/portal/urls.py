@@ -6,7 +6,7 @@ from apps.portal.frame import branding, context, reauthentication
 from apps.portal.help import api, how_to
 from apps.portal.help import pages as docs
 from apps.portal.modules import pages as modules
-from apps.portal.namespaces import access, connections, keys, members, publishing, webhooks
+from apps.portal.namespaces import access, connections, keys, members, publishing
 from apps.portal.namespaces import pages as namespaces
 from apps.portal.people import (
     account,
@@ -27,7 +27,7 @@ from apps.portal.providers import uploads as provider_uploads
 from apps.portal.publish import approvals, module, own_releases, provider, provider_draft, releases, uploads
 from apps.portal.search import lists
 from apps.portal.search import page as search
-from apps.portal.versions import feeds, lifecycle_several
+from apps.portal.versions import lifecycle_several
 
 app_name = "portal"
 
@@ -62,8 +62,6 @@ urlpatterns = [
     *publishing.urlpatterns,
     *connections.urlpatterns,
     *keys.urlpatterns,
-    *feeds.urlpatterns,
-    *webhooks.urlpatterns,
     *mail.urlpatterns,
     *teams.urlpatterns,
     *person.urlpatterns,

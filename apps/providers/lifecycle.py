@@ -3,13 +3,15 @@
 Verifying it again reads its stored bytes, and checks its signature with only the public key.
 """
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from itertools import groupby
 
 from django.db.models import Q
 
 from apps.blobs import store
 from apps.jobs.claims import Claim
 from apps.lib.addresses import ProviderAddress
+from apps.lib.process import parallel
 from apps.providers import catalogue, reading
 from apps.providers.models import Provider, ProviderVersion
 from apps.releases.lifecycle import verification
@@ -26,22 +28,35 @@ def verify_again(claim: Claim) -> None:
 
 
 def signature_of(release: Release) -> Iterator[Finding]:
-    """Check the served signature by the rules of clients: expired and retired keys count, revoked ones do not.
+    yield from signatures_of([release])[release.pk]
 
-    The caller has reported missing bytes already.
+
+def signatures_of(releases: Collection[Release]) -> dict[int, list[Finding]]:
+    """Check the served signatures by the rules of clients: expired and retired keys count, revoked ones do not.
+
+    Return findings by release. The caller has reported missing bytes already.
     """
-    version = ProviderVersion.objects.select_related("key").get(release=release)
-    name, digest = f"signature by {version.key}", version.signature_digest
+    found: dict[int, list[Finding]] = {release.pk: [] for release in releases}
+    versions = list(ProviderVersion.objects.filter(release__in=found).select_related("key").order_by("key", "pk"))
+    for key, some in groupby(zip(versions, parallel.each(_signed, versions), strict=True), lambda one: one[0].key):
+        whole = [(version, signed) for version, signed in some if signed is not None]
+        problems = verifying.problems(key, [signed for _, signed in whole])
+        for (version, _), problem in zip(whole, problems, strict=True):
+            outcome, said = Outcome.SOUND, key.fingerprint
+            if problem is not None:
+                outcome, said = Outcome.REFUSED, problem.reason.found
+            finding = Finding(f"signature by {key}", version.signature_digest, outcome, said)
+            found[version.release_id].append(finding)
+    return found
+
+
+def _signed(version: ProviderVersion) -> tuple[bytes, bytes] | None:
+    """Return the stored sums and their signature; None if one of them is missing."""
     try:
-        sums, signature = (b"".join(store.read_unverified(one)) for one in (version.sums_digest, digest))
+        sums, signature = (b"".join(store.read_unverified(d)) for d in (version.sums_digest, version.signature_digest))
     except store.Missing:
-        return
-    try:
-        verifying.verify(data=sums, signature=signature, keys=[version.key], was_accepted=True)
-    except verifying.BadSignature as refused:
-        yield Finding(name, digest, Outcome.REFUSED, refused.reason.found)
-    else:
-        yield Finding(name, digest, Outcome.SOUND, version.key.fingerprint)
+        return None
+    return sums, signature
 
 
 class ProviderActions(VersionActions[ProviderAddress]):

@@ -240,6 +240,8 @@ class Release(models.Model):
             # For the filters of operators: few releases are not maintained.
             models.Index(fields=["lifecycle"], condition=~Q(lifecycle="maintained"), name="releases_discouraged"),
             models.Index(fields=["-published_at"], name="releases_newly_published"),
+            models.Index(fields=["namespace", "-published_at"], name="releases_newly_published_there"),
+            models.Index(fields=["namespace", "-created_at"], name="releases_latest_there"),
             # Counted for the user menu of every page.
             models.Index(fields=["created_by"], condition=Q(state="held"), name="releases_held"),
             # A person's own releases, and how many there are in each state.

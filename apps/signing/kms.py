@@ -1,4 +1,4 @@
-"""The requests to a key service (AWS KMS, Vault): wrap a data key, unwrap it, both bound to a context.
+"""The requests to a key service, which a room speaks with: wrap a data key, unwrap it, both bound to a context.
 
 Unwrapped data keys stay in this process's memory for some minutes, never anywhere else.
 """

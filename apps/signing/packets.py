@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
-SIGNATURE, SECRET_KEY, PUBLIC_KEY, SECRET_SUBKEY, PUBLIC_SUBKEY = 2, 5, 6, 7, 14
+SIGNATURE, SECRET_KEY, PUBLIC_KEY, SECRET_SUBKEY, LITERAL, PUBLIC_SUBKEY = 2, 5, 6, 7, 11, 14
 HASHES = {1: "MD5", 2: "SHA-1", 3: "RIPEMD-160", 8: "SHA-256", 9: "SHA-384", 10: "SHA-512", 11: "SHA-224"}
 
 BEGIN = re.compile(r"^[ \t]*-----BEGIN PGP ([A-Z ]+)-----", re.MULTILINE)
@@ -68,6 +68,12 @@ def dearmored(text: str) -> bytes:
         return base64.b64decode("".join(line for line in body if not line.startswith("=")), validate=True)
     except ValueError:  # binascii.Error is one, and so is what a letter outside ASCII raises
         raise Malformed("armour that is not base64") from None
+
+
+def literal(data: bytes) -> bytes:
+    """Return a packet of binary data without a name or a time (RFC 4880, section 5.9)."""
+    body = b"b\0" + bytes(_TIME_BYTES) + data
+    return bytes([0xC0 | LITERAL, 255]) + len(body).to_bytes(4) + body
 
 
 def packets(data: bytes) -> Iterator[Packet]:

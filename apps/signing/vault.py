@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import overload
 
 import structlog
@@ -21,7 +22,7 @@ from django.conf import settings
 
 from apps.lib.errors import RegistryError
 from apps.lib.process.durable import make_folder, settle
-from apps.lib.settings_values.kek_urls import AwsAddress, VaultAddress
+from apps.lib.settings_values.kek_urls import KeyAddress
 from apps.signing import fingerprints, kms
 from apps.signing.kms import KeyService, KeyServiceAway, SignerUnavailable
 from apps.signing.models import PrivateKey, PrivateStatementKey, SigningKey, StatementKey
@@ -271,15 +272,9 @@ def _listed(*, may_make: bool) -> Iterator[bytes | KeyService]:
 
 
 @cache
-def _service(address: AwsAddress | VaultAddress) -> KeyService:
-    # Imported here: the client of AWS takes memory of each process that has no use for it.
-    if isinstance(address, AwsAddress):
-        from apps.signing.kms_aws import AwsService
-
-        return AwsService(address)
-    from apps.signing.kms_vault import VaultService
-
-    return VaultService(address)
+def _service(address: KeyAddress) -> KeyService:
+    made: KeyService = resolve_name(address.service)(address)
+    return made
 
 
 def _make(path: Path) -> None:

@@ -82,7 +82,7 @@ def _single_sign_on() -> tuple[bool, str]:
 def _next_for_sign_on() -> str:
     if settings.IDENTITY_PROVIDERS:
         return "Add a sign-on group for each team or staff role that people of the provider get."
-    return f"Set {settings.IDENTITY_PROVIDER_VARIABLES}, and restart. Then map groups to teams."
+    return "Set LARDER_SIGN_ON_FILE, and restart. Then map groups to teams."
 
 
 def _key_encryption_key() -> tuple[bool, str]:

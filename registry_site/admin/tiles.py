@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Invitation, Namespace, Team, User
 from apps.accounts.people import invitations
-from apps.admin_base import bounded_counts
+from apps.admin_base.counting import bounded_counts, bounded_sum
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.modules import reinspection
@@ -22,22 +22,26 @@ from apps.releases.models import State as ReleaseState
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """A count with a link to the list of these rows."""
+    """A count with a link to the list of these rows; `rows` may be several sets that have no row in common."""
 
     label: str
     model: type[Model]
-    rows: Callable[[], QuerySet[Any]]
+    rows: Callable[[], QuerySet[Any] | list[QuerySet[Any]]]
     query: str = ""
 
 
 def shown(groups: Mapping[str, Sequence[Tile]]) -> list[tuple[str, list[dict[str, Any]]]]:
     """Return those that are not zero, by group. All counts are one query; "10,000+" is beyond its limit."""
-    counts, found = iter(bounded_counts(*(tile.rows() for tiles in groups.values() for tile in tiles))), []
+    asked = {
+        tile: rows if isinstance(rows := tile.rows(), list) else [rows] for some in groups.values() for tile in some
+    }
+    counts, found = iter(bounded_counts(*(rows for parts in asked.values() for rows in parts))), []
+    totals = {tile: bounded_sum([next(counts) for _ in parts]) for tile, parts in asked.items()}
     for title, tiles in groups.items():
         cells = [
-            {"label": tile.label, "count": str(count), "url": _list_of(tile.model) + tile.query}
-            for tile, count in zip(tiles, counts, strict=False)
-            if count
+            {"label": tile.label, "count": str(totals[tile]), "url": _list_of(tile.model) + tile.query}
+            for tile in tiles
+            if totals[tile]
         ]
         found += [(title, cells)] if cells else []
     return found
@@ -71,7 +75,7 @@ OPEN_WORK = (
     Tile("Jobs waiting", Job, lambda: _jobs(JobState.QUEUED), f"?state__exact={JobState.QUEUED}"),
     Tile("Jobs running", Job, lambda: _jobs(JobState.RUNNING), f"?state__exact={JobState.RUNNING}"),
     Tile("Open invitations", Invitation, _open_invitations, "?state=open"),
-    Tile("Inspected by an older version", ModuleVersion, reinspection.outdated, "?inspection=outdated"),
+    Tile("Inspected by an older version", ModuleVersion, reinspection.outdated_parts, "?inspection=outdated"),
 )
 IN_THE_REGISTRY = (
     Tile("Namespaces", Namespace, Namespace.objects.all),

@@ -32,9 +32,14 @@ class _Files:
 
 
 class Scheduler(PersistentScheduler):
-    """Rings on while its file cannot be written: otherwise a full disk ends beat, and with it the embedded worker."""
+    """Rings on while its file cannot be written: otherwise a full disk ends beat, and with it the embedded worker.
+
+    Of several beats one rings (`heartbeats.beat_has_turn`). The others keep their schedules up to date, so that one
+    which takes over rings for nothing twice.
+    """
 
     persistence: Any = _Files
+    is_alone_in_its_process = True
     _store: Any  # a shelve; the stubs do not know it
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -50,7 +55,8 @@ class Scheduler(PersistentScheduler):
 
     def _goes_round(self) -> None:
         self._pulse.note()
-        service_manager.tell(service_manager.STILL_WELL)
+        if self.is_alone_in_its_process:  # the watchdog of a worker speaks for both
+            service_manager.tell(service_manager.STILL_WELL)
 
     def _ensure_connected(self) -> Any:
         """Wait for the broker, as Celery's own, which says nothing meanwhile."""
@@ -60,12 +66,26 @@ class Scheduler(PersistentScheduler):
         log.warning("beat_waits_for_broker", error=type(error).__name__, seconds=seconds)
 
     def apply_entry(self, entry: ScheduleEntry, producer: Any = None) -> None:
+        if not self._has_turn():
+            return
         super().apply_entry(entry, producer)
         if entry.name == "reap":  # the most frequent of those that nothing works without
             self._report()
 
+    def _has_turn(self) -> bool:
+        """Return True as well while the database, which knows the others, is away: two beats are harmless."""
+        found: list[bool] = []
+        database_availability.try_once(lambda: found.append(heartbeats.beat_has_turn(worker_name())))
+        return found != [False]
+
     def _report(self) -> None:
-        self._has_reported = database_availability.try_once(partial(heartbeats.ring, worker_name()))
+        self._has_reported = not self._has_turn() or database_availability.try_once(
+            partial(heartbeats.ring, worker_name())
+        )
+
+    def close(self) -> None:
+        super().close()
+        database_availability.try_once(partial(heartbeats.end_beat, worker_name()))
 
     def sync(self) -> None:
         try:
@@ -74,3 +94,9 @@ class Scheduler(PersistentScheduler):
             log.warning("beat_schedule_not_written", error=type(error).__name__)
             # shelve sets it to False while it writes: the next sync would write nothing.
             self._store.writeback = True
+
+
+class InWorker(Scheduler):
+    """That of a worker that runs beat in a thread."""
+
+    is_alone_in_its_process = False

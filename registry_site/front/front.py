@@ -111,15 +111,15 @@ class Front:
         if reader is None:
             question.waited_for = reader_key  # of many documents one is asked for, and shows whether the others may be
             return None
-        person = reader.access.person
+        person, token = reader.access.person, reader.access.token
         entry = Entry(
             document.whole,
             {*document.scopes, *reader.scopes},
             self.changes.era,
             self.changes.number,
             min(document.until, reader.until),
-            document.download and document.download._replace(user_id=person),
-            replace(document.access, person=person),
+            document.download and document.download._replace(user_id=person, token_id=token),
+            replace(document.access, person=person, token=token),
         )
         self.stale.keep_joined(question, document, reader, entry)
         self.table.add(question.key, entry)

@@ -26,7 +26,8 @@ async def send_entry(question: Question, entry: Entry, send: Send, *, file: str 
     whole, user_agent = entry.whole, question.header(b"user-agent")
     request_id = request_id_for(question.header(b"x-request-id"))
     if entry.download is not None:
-        downloads.record_download(*entry.download, downloads.client_of(user_agent))
+        release_id, user_id, token_id = entry.download
+        downloads.record_download(release_id, user_id, downloads.client_of(user_agent), token_id)
     headers = [*whole.headers, (b"x-request-id", request_id.encode())]
     await send({"type": "http.response.start", "status": whole.status, "headers": headers})
     if file:

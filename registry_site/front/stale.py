@@ -188,9 +188,10 @@ class Stale:
         if document is not None:
             reader = self._table.find_kept(_reader(key, document)) if key[CREDENTIALS] is not None else None
             if self._may_read(key, document, reader):
-                person = reader.access.person if reader is not None else None
-                download = document.download and document.download._replace(user_id=person)
-                return replace(document, download=download, access=replace(document.access, person=person))
+                person, token = (reader.access.person, reader.access.token) if reader is not None else (None, None)
+                download = document.download and document.download._replace(user_id=person, token_id=token)
+                access = replace(document.access, person=person, token=token)
+                return replace(document, download=download, access=access)
         return self._table.find_kept(of_anybody(key)) if key[CREDENTIALS] is not None else None
 
     def _may_read(self, key: Key, document: Entry, reader: Entry | None) -> bool:

@@ -186,6 +186,7 @@ class AccessFields:
     route: str = ""
     person: int | None = None
     release: int | None = None
+    token: int | None = None  # not in the line: downloads are counted by it
 
 
 @dataclass(slots=True)

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from django.core.checks import Tags
+from django.core.checks.registry import registry
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from registry_site import logs
@@ -12,6 +14,7 @@ from registry_site.startup import bootstrap, die_with_parent, schema, shared_key
 class ProcessCommand(BaseCommand):
     """A process that ends with its parent if it is started with --parent."""
 
+    answers_requests = True
     # `up` has prepared everything and run the checks; without it, `handle` does.
     requires_system_checks: list[str] = []
 
@@ -28,6 +31,10 @@ class ProcessCommand(BaseCommand):
                 give_up_connections()  # what this process starts must not share them
             except bootstrap.CannotStartError as refusal:
                 raise CommandError(str(refusal)) from refusal
+            if not self.answers_requests:
+                # They would load each page and form, which costs a worker a tenth of its memory. Celery checks again.
+                known = registry.registered_checks
+                registry.registered_checks = {check for check in known if Tags.urls not in check.tags}
             self.check(display_num_errors=False)
         else:
             die_with_parent.arm(parent)

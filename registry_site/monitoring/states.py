@@ -32,7 +32,10 @@ from apps.room import all_of
 from apps.signing.models import SigningKey
 from registry_site.celery import app
 from registry_site.front.front import front
-from registry_site.monitoring import process  # noqa: F401  # registers what it tells
+from registry_site.monitoring import (
+    process,  # noqa: F401  # registers what it tells
+    public_certificate,
+)
 from registry_site.server import probes
 from registry_site.startup import certificates
 
@@ -99,6 +102,9 @@ def _certificate() -> Iterator[Metric]:
         until = None
     if until is not None:
         yield _seconds_until("larder_certificate_expiry_seconds", "Until the TLS certificate expires.", until)
+    if (seen := public_certificate.watch.seen) is not None:
+        words = "Until the certificate expires that is served at the public name."
+        yield _seconds_until("larder_public_certificate_expiry_seconds", words, seen.not_valid_after_utc)
 
 
 def _free() -> Iterator[Metric]:

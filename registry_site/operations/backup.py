@@ -18,26 +18,24 @@ from django.conf import settings
 from django.db import connection
 from django.utils import timezone
 
-from apps.artifacts import uploads
-from apps.blobs import store
+from apps.blobs import backends, store
 from apps.blobs.care import copies, runs
 from apps.blobs.models import Blob, State
 from apps.lib.errors import RegistryError
-from apps.providers.docs import replacing
-from apps.releases.publishing import staging
+from apps.lib.process import parallel
+from apps.lib.process.progress import Progress
 from registry_site import env
-from registry_site.operations import authenticity, dump
+from registry_site.operations import authenticity, dump, staged_copies
 from registry_site.server.files import replace
-from registry_site.startup import bootstrap, restoring
+from registry_site.startup import bootstrap, disk_space, restoring
 
 FORMAT = 1
 MANIFEST, OBJECTS, STAGING = "manifest.json", "objects.jsonl", "staging"
 TRIES = 3
-SNAPSHOTS = 20
 KEYS = {"secret_key": "LARDER_SECRET_KEY_FILE", "kek": "LARDER_SIGNING_KEK_FILE"}
 Say = Callable[[str], None]
-# By its digest: keeps a blob, or raises store.Missing; and gives its bytes as a file.
-Keep = Callable[[str], None]
+# By its digest: keeps a blob, or raises store.Missing; and gives its bytes as a file. Both are called in threads.
+Keep = Callable[[str], object]
 Opened = Callable[[str], AbstractContextManager[Path]]
 
 
@@ -83,6 +81,8 @@ def write(
     for left in reversed(range(TRIES)):
         manifest = _rows(folder, purpose=purpose, with_blobs=with_blobs, is_linked=is_linked, say=say)
         say(f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables")
+        if with_blobs and keep is None:
+            _require_room(folder, manifest, is_linked=is_linked)
         try:
             _blobs(manifest, with_blobs=with_blobs, keep=keep or _into(folder, is_linked=is_linked))
         except _Purged as purged:
@@ -96,7 +96,7 @@ def write(
     if with_blobs:
         say(f"{len(manifest.staged):,} uploads that are not published yet")
     with (folder / OBJECTS).open("w", encoding="utf-8") as out:
-        for key, data in copies.own_objects():
+        for key, data in Progress("ledger entries", len(manifest.blobs)).over(copies.own_objects()):
             out.write(json.dumps([key, data.decode()]) + "\n")
     files = [OBJECTS, *map(_file_of, manifest.rows)]
     manifest.checksums = {name: copies.digest_of(folder / name) for name in files}
@@ -109,7 +109,7 @@ def write(
 def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say: Say) -> Manifest:
     tables = folder / "tables"
     tables.mkdir(mode=0o700, exist_ok=True)
-    moment = _snapshot(folder, is_wanted=with_blobs, is_linked=is_linked, say=say)
+    moment = staged_copies.snapshot(folder / STAGING, is_wanted=with_blobs, is_linked=is_linked, say=say)
     with moment as (using, saved):
         manifest = Manifest(
             made_at=timezone.now().isoformat(),
@@ -120,11 +120,22 @@ def _rows(folder: Path, *, purpose: str, with_blobs: bool, is_linked: bool, say:
             last_numbers=dump.last_numbers(using),
             staged=saved,
         )
-        for table, model in dump.tables_of(apps).items():
-            manifest.rows[table] = dump.write_table(model, folder / _file_of(table), using)
+        found = dump.tables_of(apps)
+        progress = Progress("rows", dump.count(found.values(), using))
+        for table, model in found.items():
+            manifest.rows[table] = dump.write_table(model, folder / _file_of(table), using, progress)
         ready = Blob.objects.using(using).filter(state=State.READY)
         manifest.blobs = dict(ready.order_by("digest").values_list("digest", "size"))
     return manifest
+
+
+def _require_room(folder: Path, manifest: Manifest, *, is_linked: bool) -> None:
+    """Raise Unusable unless copies of the blobs have room; hard links need none."""
+    stored = backends.current().path("sha256")
+    if is_linked and stored is not None and stored.exists() and stored.stat().st_dev == folder.stat().st_dev:
+        return
+    if lacking := list(disk_space.lacking([(folder, sum(manifest.blobs.values()))])):
+        raise Unusable(" ".join(lacking), hint=f"Name a folder with more room, and delete {folder}.")
 
 
 def _file_of(table: str) -> str:
@@ -148,10 +159,18 @@ def _into(folder: Path, *, is_linked: bool) -> Keep:
 
 def _blobs(manifest: Manifest, *, with_blobs: bool, keep: Keep) -> None:
     manifest.has_blobs = with_blobs
-    for digest in manifest.blobs if with_blobs else ():
+
+    def is_kept(digest: str) -> bool:
         try:
             keep(digest)
         except store.Missing:
+            return False
+        return True
+
+    digests = list(manifest.blobs) if with_blobs else []
+    results = zip(digests, parallel.each(is_kept, digests), strict=True)
+    for digest, was_there in Progress("copied blobs", len(digests)).over(results):
+        if not was_there:
             if Blob.objects.filter(digest=digest, state=State.READY).exists():
                 raise Unusable(
                     f"sha256:{digest} is not in storage.", hint="Run `manage.py check_storage --whole` first."
@@ -200,13 +219,22 @@ def blobs_in(folder: Path) -> Opened:
 
 def check_blobs(folder: Path, manifest: Manifest, opened: Opened) -> None:
     """Raises Unusable unless every blob of the backup has the bytes of its digest."""
-    for digest in manifest.blobs if manifest.has_blobs else ():
+
+    def check(digest: str) -> None:
         with opened(digest) as file:
             if not file.is_file() or copies.digest_of(file) != digest:
                 raise Unusable(f"{folder} is {'damaged' if file.is_file() else 'not whole'}: sha256:{digest}.")
+
+    _for_each_blob(manifest, check, "checked blobs")
     staged = {key: folder / STAGING / key for key in manifest.staged}
     if not all(file.is_file() and copies.digest_of(file) == manifest.staged[key] for key, file in staged.items()):
         raise Unusable(f"{folder} is damaged or incomplete: {STAGING}.")
+
+
+def _for_each_blob(manifest: Manifest, act: Callable[[str], None], what: str) -> None:
+    if manifest.has_blobs:
+        for _ in Progress(what, len(manifest.blobs)).over(parallel.each(act, manifest.blobs)):
+            pass
 
 
 def in_use(folder: Path, *, storage_survived: bool) -> Iterator[Unusable]:
@@ -242,17 +270,36 @@ def load(folder: Path, manifest: Manifest, opened: Opened, *, storage_survived: 
     if restoring.begun()[0]:
         say("Continuing a restore of this backup that did not end.")
     restoring.begin(_number_of(folder), in_storage=not storage_survived)
-    for digest in manifest.blobs if manifest.has_blobs else ():
-        with opened(digest) as file:
-            copies.load_blob(digest, file)
+    _load_blobs(manifest, opened)
     for key in manifest.staged:
         copies.load_staged(key, folder / STAGING / key)
     say(f"{len(manifest.blobs):,} blobs, {len(manifest.staged):,} uploads that are not published yet")
-    for line in (folder / OBJECTS).read_text(encoding="utf-8").splitlines():
+    _load_objects(folder / OBJECTS)
+    rows = sum(manifest.rows.values())
+    dump.load(folder / "tables", manifest.migrations, manifest.last_numbers, rows=rows)
+    say(f"{rows:,} rows of {len(manifest.rows)} tables")
+
+
+def _load_blobs(manifest: Manifest, opened: Opened) -> None:
+    def load_one(digest: str) -> None:
+        with opened(digest) as file:
+            copies.load_blob(digest, file)
+
+    _for_each_blob(manifest, load_one, "restored blobs")
+
+
+def _load_objects(file: Path) -> None:
+    """In threads, as with blobs: each waits until the disk has it."""
+
+    def load_one(line: str) -> None:
         key, text = json.loads(line)
         copies.load_object(key, text.encode())
-    dump.load(folder / "tables", manifest.migrations, manifest.last_numbers)
-    say(f"{sum(manifest.rows.values()):,} rows of {len(manifest.rows)} tables")
+
+    with file.open(encoding="utf-8") as lines:
+        total = sum(1 for _ in lines)
+        lines.seek(0)
+        for _ in Progress("ledger entries", total).over(parallel.each(load_one, lines)):
+            pass
 
 
 # --- Keys ------------------------------------------------------------------------------------------------------------
@@ -313,44 +360,3 @@ def stopped() -> Iterator[None]:
     bootstrap.data_folder(settings.DATA_DIR)
     with bootstrap.only_one(settings.DATA_DIR), bootstrap.one_host_at_a_time():
         yield
-
-
-@contextmanager
-def _snapshot(
-    folder: Path, *, is_wanted: bool, is_linked: bool, say: Callable[[str], None]
-) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield a snapshot's alias and, by key, the digests of the staged bytes that its rows need; none unless wanted.
-
-    The first act in a snapshot is to copy them: uploads that are received and not published yet. What is published in
-    that moment takes its staged bytes along; then another snapshot is taken, in which it is published.
-    """
-    for left in reversed(range(SNAPSHOTS)):
-        with dump.snapshot() as using:
-            keys = staging.keys_in_use(using) | uploads.staging_keys(using) | replacing.staging_keys(using)
-            saved = _save(folder / STAGING, sorted(keys), is_linked=is_linked) if is_wanted else {}
-            gone = [key for key, digest in saved.items() if not digest]
-            if gone and left:
-                continue
-            if gone:
-                say(f"{len(gone)} uploads ended while they were copied: after a restore, upload them again")
-            yield using, {key: digest for key, digest in saved.items() if digest}
-            return
-
-
-def _save(folder: Path, keys: list[str], *, is_linked: bool) -> dict[str, str]:
-    """Copy each and return its digest, or an empty one if it is gone."""
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for old in folder.iterdir():  # of an earlier snapshot
-        if old.name not in keys:
-            old.unlink()
-    saved = {}
-    for key in keys:
-        target = folder / key
-        try:
-            saved[key] = (
-                copies.digest_of(target) if target.exists() else copies.save_staged(key, target, is_linked=is_linked)
-            )
-        except store.Missing:
-            target.unlink(missing_ok=True)
-            saved[key] = ""
-    return saved

@@ -11,6 +11,7 @@ import json
 import re
 import shutil
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, nullcontext, suppress
@@ -110,14 +111,14 @@ class _Writing:
         self.name = _new_name()
         self.suffix = SEALED if keys else ""
         self.blobs = f"{BLOBS}/{keys.id if keys else 'plain'}"
-        self.sent = 0
+        self.sent: list[str] = []
 
     def write(self, *, with_blobs: bool) -> tuple[str, Manifest]:
         folder = self.scratch / "backup"
         manifest = backup.write(
             folder, purpose="backup", with_blobs=with_blobs, is_linked=True, say=self.say, keep=self.keep
         )
-        self.say(f"{self.sent:,} of the blobs are new")
+        self.say(f"{len(self.sent):,} of the blobs are new")
         files = [*manifest.checksums, authenticity.FILE, *(f"{backup.STAGING}/{key}" for key in manifest.staged)]
         for name in files:
             self.send(folder / name, f"{BACKUPS}/{self.name}/{name}{self.suffix}")
@@ -139,24 +140,26 @@ class _Writing:
         return f"{self.blobs}/{copies.path_of(digest)}{self.suffix}"
 
     def keep(self, digest: str) -> None:
-        """Raises Missing, Unequal, and what `send` raises."""
+        """Called in threads. Raises Missing, Unequal, and what `send` raises."""
         if (key := self.key_of(digest)) in self.known:
             return
-        plain = self.scratch / "blob"
+        plain = self.scratch / digest
         plain.unlink(missing_ok=True)
         copies.save_blob(digest, plain, is_linked=False)
         self.send(plain, key)
         plain.unlink()
         self.known.add(key)
-        self.sent += 1
+        self.sent.append(key)
 
     def send(self, plain: Path, key: str) -> None:
         source = plain
         if self.keys:
-            source = self.scratch / "sealed"
+            source = self.scratch / f"{plain.name}{SEALED}"
             self.keys.encrypt(plain, source)
         with source.open("rb") as file, _of_store():
             _store().write(key, iter(lambda: file.read(STEP), b""))
+        if self.keys:
+            source.unlink()
 
 
 # --- What is there ---------------------------------------------------------------------------------------------------
@@ -245,13 +248,16 @@ def fetched(name: str, private_key: Path | None, *, may_be_plain: bool, say: Say
             target = folder / key.removeprefix(f"{BACKUPS}/{name}/").removesuffix(SEALED if keys else "")
             target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             _fetch(key, target, keys)
+        # A person is asked for one passphrase at a time.
+        turn = threading.Lock() if is_sealed and private_key is None else nullcontext()
         by_digest = {key.rpartition("/")[2].removesuffix(SEALED): key for key in contents.blobs}
 
         @contextmanager
         def opened(digest: str) -> Iterator[Path]:
             plain = scratch / digest
             if digest in by_digest:
-                _fetch(by_digest[digest], plain, keys)
+                with turn:
+                    _fetch(by_digest[digest], plain, keys)
             yield plain
             plain.unlink(missing_ok=True)
 

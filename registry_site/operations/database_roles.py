@@ -3,7 +3,7 @@
 A third role owns the tables; commands that migrate, back up or restore use it. The signing worker trusts the rows of
 private keys, the fingerprint and namespace of a signing key, and its own audit rows: the web role writes none of them,
 nor the public half of a statement key, nor a statement. What the roles may do beyond privileges is limited by triggers
-(audit 0023, signing 0007 and 0010).
+(audit 0023 and 0025, signing 0007 and 0010).
 """
 
 from collections.abc import Iterator, Mapping
@@ -128,8 +128,9 @@ def statements(*, web: str, signing: str) -> Iterator[str]:
                 for privilege, columns in granted.items()
             )
             yield f"GRANT {words} ON {schema}.{quote(table)} TO {name}"
-    yield f"GRANT EXECUTE ON FUNCTION {schema}.audit_prune(bigint, integer) TO {_identifier(web)}"
-    yield f"REVOKE ALL ON FUNCTION {schema}.audit_prune(bigint, integer) FROM {_identifier(signing)}"
+    for function in ("audit_prune(bigint, integer)", "audit_add_months(timestamptz, integer)"):
+        yield f"GRANT EXECUTE ON FUNCTION {schema}.{function} TO {_identifier(web)}"
+        yield f"REVOKE ALL ON FUNCTION {schema}.{function} FROM {_identifier(signing)}"
 
 
 def time_outs(role: str) -> Iterator[str]:

@@ -10,7 +10,6 @@ from datetime import UTC, datetime, timedelta
 from urllib.parse import urlsplit
 
 import django
-from cryptography import x509
 from django.conf import settings
 from django.core import checks
 from django.db import connection
@@ -32,15 +31,14 @@ from apps.releases.publishing import quotas
 from apps.signing import gpg, rewrapping, vault
 from registry_site import wiring
 from registry_site.backends import redis_cache
-from registry_site.operations import examining, last_known
+from registry_site.operations import certificates, examining, last_known
 from registry_site.operations.examining import FAIL, LIMIT_SECONDS, OK, WARN, Finding, Look
 from registry_site.server import probes
-from registry_site.startup import certificates, schema
+from registry_site.startup import schema
 from registry_site.startup.bootstrap import CannotStartError
 
 SLOW_SECONDS = 0.25
 CLOCK_LIMIT = timedelta(seconds=60)
-CERTIFICATE_SOON, CERTIFICATE_LATE = timedelta(days=30), timedelta(days=7)
 LOW_BYTES, NO_BYTES = 5_000_000_000, 1_000_000_000
 LONG_WAIT = timedelta(minutes=5)
 NEARLY_FULL = 0.9
@@ -233,30 +231,6 @@ def late_statements() -> Iterator[Finding]:
         yield Finding("statements", OK, "no published release waits for one")
 
 
-def certificate() -> Iterator[Finding]:
-    path = certificates.served_file(settings.TLS, settings.DATA_DIR)
-    if path is None:
-        yield Finding("certificate", OK, "served elsewhere (LARDER_TLS=off)")
-        return
-    if settings.TLS == "auto" and not path.is_file():
-        yield Finding("certificate", OK, "the first start creates one")
-        return
-    try:
-        found = x509.load_pem_x509_certificate(path.read_bytes())
-    except ValueError:
-        yield Finding("certificate", FAIL, f"{path} contains no PEM certificate", "See LARDER_TLS.")
-        return
-    left = found.not_valid_after_utc - datetime.now(UTC)
-    words = f"{path} is valid until {found.not_valid_after_utc:%Y-%m-%d}"
-    state = FAIL if left < CERTIFICATE_LATE else WARN if left < CERTIFICATE_SOON else OK
-    yield Finding("certificate", state, words, "" if state == OK else "Renew it, then restart the web processes.")
-    host = urlsplit(settings.PUBLIC_URL).hostname or ""
-    if not certificates.is_for(found, host):
-        found_names = ", ".join(certificates.names_of(found)) or "no name"
-        words = f"the certificate is for {found_names}, LARDER_PUBLIC_URL says {host}"
-        yield Finding("certificate", FAIL, words, "Clients reject it: use a certificate for the public name.")
-
-
 def name() -> Iterator[Finding]:
     host = urlsplit(settings.PUBLIC_URL).hostname or ""
     if parse_address(host):
@@ -383,8 +357,9 @@ LOOKS: dict[str, Look] = {
     # Each is decrypted, which a key service does in its own time.
     "signing keys": Look(signing_keys, DATABASE, seconds=6 * LIMIT_SECONDS),
     "statements": Look(late_statements, DATABASE),
-    "certificate": Look(certificate),
+    "certificate": Look(certificates.served),
     "name": Look(name, hint="See the DNS of this host."),
+    "public certificate": Look(certificates.public),
     "quotas": Look(namespace_quotas, DATABASE),
     "audit": Look(audit_heads, DATABASE),
     # From here on the role of signing workers may not read: its first refusal ends the looks at the database.

@@ -6,7 +6,7 @@ Django's models. Rows are loaded into the tables of the migrations that they wer
 
 import gzip
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from datetime import date, datetime
 from decimal import Decimal
@@ -16,19 +16,20 @@ from typing import Any
 from uuid import UUID
 
 from django.apps.registry import Apps
-from django.core.management import call_command
 from django.core.management.color import no_style
-from django.core.management.commands.migrate import Command as Migrate
 from django.db import connection, connections, models, transaction
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.models.expressions import Value
 
+from apps.audit import months
+from apps.lib.process.progress import Progress
 from registry_site.startup import restoring, schema
-from registry_site.startup.bootstrap import CannotStartError
+from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
 ALIAS = "snapshot"
 BATCH_ROWS = 500
+_Field = models.Field[Any, Any]
 # Sessions end with a restore, heartbeats belong to processes.
 LEFT_OUT = ("django_session", "jobs_heartbeat")
 
@@ -71,17 +72,21 @@ def snapshot() -> Iterator[str]:
         del connections.settings[ALIAS]
 
 
-def write_table(model: type[models.Model], file: Path, using: str) -> int:
+def count(found: Iterable[type[models.Model]], using: str) -> int:
+    return sum(model._base_manager.using(using).count() for model in found)  # noqa: SLF001
+
+
+def write_table(model: type[models.Model], file: Path, using: str, progress: Progress) -> int:
     """Write all rows; return how many."""
     fields = model._meta.concrete_fields  # noqa: SLF001
     rows = model._base_manager.using(using).order_by("pk").values_list(*(field.attname for field in fields))  # noqa: SLF001
-    count = 0
+    written = 0
     with gzip.open(file, "wt", encoding="utf-8", compresslevel=5) as out:
         out.write(json.dumps([field.attname for field in fields]) + "\n")
-        for row in rows.iterator(chunk_size=2000):
+        for row in progress.over(rows.iterator(chunk_size=2000)):
             out.write(json.dumps([_plain(value) for value in row], ensure_ascii=False) + "\n")
-            count += 1
-    return count
+            written += 1
+    return written
 
 
 def _plain(value: Any) -> Any:
@@ -140,48 +145,87 @@ def nodes_of(state: dict[str, str], loader: MigrationLoader) -> list[tuple[str, 
     return nodes
 
 
-def load(folder: Path, state: dict[str, str], last: dict[str, int]) -> None:
+def load(folder: Path, state: dict[str, str], last: dict[str, int], *, rows: int) -> None:
     """Fill an empty database with the files of a folder, and migrate it to this version. Raises CannotStartError.
 
     If an earlier try was killed, continue: migrations go forward only, and rows that are all there are not read again.
+    `rows`: how many there are.
     """
     loader = MigrationExecutor(connection).loader
     nodes = nodes_of(state, loader)
     if not restoring.begun()[1]:
-        for app, migration in nodes:
-            call_command(Migrate(), app, migration, interactive=False, verbosity=0)
-        _load_rows(folder, tables_of(loader.project_state(nodes).apps), last)
+        # All at once, and without what follows Django's command: those rows come with the copy.
+        until_tables_are_free(lambda: MigrationExecutor(connection).migrate(nodes))
+        _add_audit_months(folder)
+        found = tables_of(loader.project_state(nodes).apps)
+        _load_rows(folder, found, last, Progress("restored rows", rows))
     schema.bring_up_to_date()
 
 
-def _load_rows(folder: Path, found: dict[str, type[models.Model]], last: dict[str, int]) -> None:
+def _add_audit_months(folder: Path) -> None:
+    """Prepare the months of the copy, so that pruning drops them instead of deleting their rows."""
+    with gzip.open(folder / "audit_auditevent.jsonl.gz", "rt", encoding="utf-8") as lines:
+        names, first = json.loads(next(lines)), next(lines, "")
+    if first:
+        months.add(since=datetime.fromisoformat(json.loads(first)[names.index("at")]))
+
+
+def _load_rows(folder: Path, found: dict[str, type[models.Model]], last: dict[str, int], progress: Progress) -> None:
     """All at once: a restore that is killed here begins again with these tables."""
+    fill = _copy if connection.vendor == "postgresql" else _insert
     with transaction.atomic():
         for model in found.values():
             model._base_manager.all()._raw_delete(connection.alias)  # noqa: SLF001  # rows that migrations have made
         for table, model in found.items():
             with gzip.open(folder / f"{table}.jsonl.gz", "rt", encoding="utf-8") as lines:
-                names = json.loads(next(lines))
                 fields = {field.attname: field for field in model._meta.concrete_fields}  # noqa: SLF001
-                ordered = [fields[name] for name in names]
-                size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
-                while batch := list(islice(lines, size)):
-                    rows = [
-                        model(
-                            **{
-                                field.attname: _value(field, value)
-                                for field, value in zip(ordered, json.loads(line), strict=True)
-                            }
-                        )
-                        for line in batch
-                    ]
-                    # `raw`: as they are, without the dates that fields set themselves.
-                    model._base_manager._insert(rows, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
+                ordered = [fields[name] for name in json.loads(next(lines))]
+                fill(model, ordered, map(json.loads, progress.over(lines)))
         _continue(list(found.values()), last)
         restoring.rows_are_there()
 
 
-def _value(field: models.Field[Any, Any], value: Any) -> Any:
+def _insert(model: type[models.Model], ordered: list[_Field], rows: Iterator[list[Any]]) -> None:
+    size = min(BATCH_ROWS, connection.ops.bulk_batch_size(ordered, [None] * BATCH_ROWS))
+    names = [field.attname for field in ordered]
+    while batch := list(islice(rows, size)):
+        made = [model(**dict(zip(names, map(_value, ordered, row), strict=True))) for row in batch]
+        # `raw`: as they are, without the dates that fields set themselves.
+        model._base_manager._insert(made, fields=ordered, using=connection.alias, raw=True)  # type: ignore[attr-defined]  # noqa: SLF001
+
+
+def _copy(model: type[models.Model], ordered: list[_Field], rows: Iterator[list[Any]]) -> None:
+    """A tenth of the work of INSERT: PostgreSQL reads the values from the text in which the file has most of them."""
+    quote = connection.ops.quote_name
+    columns = ", ".join(quote(str(field.column)) for field in ordered)
+    written = [next((text for kind, text in _TEXTS.items() if isinstance(field, kind)), None) for field in ordered]
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT 1")  # sets the time-outs of this transaction
+        with cursor.copy(f"COPY {quote(model._meta.db_table)} ({columns}) FROM STDIN") as copy:  # noqa: SLF001
+            for row in rows:
+                copy.write_row(
+                    [
+                        value if text is None else text(field, value)
+                        for value, field, text in zip(row, ordered, written, strict=True)
+                    ]
+                )
+
+
+def _json_text(field: _Field, value: Any) -> str | None:
+    return None if value is None and field.null else json.dumps(value)
+
+
+def _hex_text(_field: _Field, value: str | None) -> str | None:
+    return None if value is None else f"\\x{value}"
+
+
+_TEXTS: dict[type[_Field], Callable[[_Field, Any], str | None]] = {
+    models.JSONField: _json_text,
+    models.BinaryField: _hex_text,
+}
+
+
+def _value(field: _Field, value: Any) -> Any:
     if isinstance(field, models.JSONField):
         return Value(None, models.JSONField()) if value is None and not field.null else value
     if isinstance(field, models.BinaryField):

@@ -1,8 +1,6 @@
 """A restore without its effects: the backup is read to its last byte, and nothing is written."""
 
 import gzip
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +11,7 @@ from django.db.migrations.loader import MigrationLoader
 from apps.blobs import backends
 from registry_site.operations import backup, dump
 from registry_site.operations.backup import Manifest, Opened, Say, Unusable
+from registry_site.startup import disk_space, restoring
 from registry_site.startup.bootstrap import CannotStartError
 
 # Of the bytes of the rows: indexes, and what SQLite writes beside the file.
@@ -52,25 +51,23 @@ def _obstacles(folder: Path, manifest: Manifest, row_bytes: int, *, storage_surv
         yield str(refused)
     for refusal in backup.in_use(folder, storage_survived=storage_survived):
         yield f"{refusal} {refusal.hint}"
-    needed: dict[int, tuple[Path, int]] = {}
-    for place, size in _needs(folder, manifest, row_bytes):
-        device = place.stat().st_dev
-        needed[device] = (place, size + needed.get(device, (place, 0))[1])
-    for place, size in needed.values():
-        free = shutil.disk_usage(place).free
-        if free < size:
-            yield f"The disk of {place} has {free:,} bytes free: expected at least {size:,}."
+    yield from disk_space.lacking(_needs(folder, manifest, row_bytes))
+
+
+def require_room(folder: Path, manifest: Manifest) -> None:
+    """Raise Unusable if a restore would fill a disk of this host. One that continues has its room already."""
+    if restoring.begun()[0]:
+        return
+    row_bytes = _check_rows(folder, manifest) if connection.vendor == "sqlite" else 0
+    if lacking := list(disk_space.lacking(_needs(folder, manifest, row_bytes))):
+        raise Unusable(" ".join(lacking), hint="Nothing was changed.")
 
 
 def _needs(folder: Path, manifest: Manifest, row_bytes: int) -> Iterator[tuple[Path, int]]:
-    """Yield folders of this host and how many bytes each takes; a server does not say how many it has."""
+    """Yield folders of this host and how many bytes each takes."""
     stored = backends.current().path(f"{backends.STAGING}/any")
     if stored is not None:
         staged = sum((folder / backup.STAGING / key).stat().st_size for key in manifest.staged)
-        yield _existing(stored), staged + (sum(manifest.blobs.values()) if manifest.has_blobs else 0)
+        yield stored, staged + (sum(manifest.blobs.values()) if manifest.has_blobs else 0)
     if connection.vendor == "sqlite":
-        yield _existing(Path(settings.DATABASES["default"]["NAME"])), DATABASE_FACTOR * row_bytes
-
-
-def _existing(path: Path) -> Path:
-    return path if os.access(path, os.F_OK) else _existing(path.parent)
+        yield Path(settings.DATABASES["default"]["NAME"]), DATABASE_FACTOR * row_bytes

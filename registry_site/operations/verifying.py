@@ -2,12 +2,15 @@
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from apps.blobs import store
-from apps.blobs.care import copies
+from apps.blobs.care import copies, scrub
 from apps.blobs.models import Blob, State
+from apps.lib.digests import Tally
+from apps.lib.process import parallel
+from apps.lib.process.progress import Progress
 from apps.providers import lifecycle
 from apps.releases.lifecycle import release_blobs, verification
 from apps.releases.lifecycle.verification import Outcome
@@ -31,31 +34,47 @@ def verify(*, sample: int = 0) -> Iterator[CheckedRelease]:
     numbers = list(Release.objects.filter(state=ReleaseState.PUBLISHED).order_by("pk").values_list("pk", flat=True))
     if sample and sample < len(numbers):
         numbers = sorted(random.SystemRandom().sample(numbers, sample))
+    progress = Progress("verified versions", len(numbers))
     for start in range(0, len(numbers), BATCH_SIZE):
         rows = Release.objects.filter(pk__in=numbers[start : start + BATCH_SIZE]).select_related("namespace")
-        for release in rows.order_by("pk"):
-            yield CheckedRelease(f"{release.kind} {release}", list(_problems_of(release)))
+        yield from progress.over(_checked(list(rows.order_by("pk"))))
 
 
-def _problems_of(release: Release) -> Iterator[str]:
-    blobs = release_blobs.blobs_of(release)
-    sizes = dict(Blob.objects.filter(digest__in=blobs, state=State.READY).values_list("digest", "size"))
+def _checked(releases: list[Release]) -> Iterator[CheckedRelease]:
+    blobs = release_blobs.blobs_of_each(releases)
+    digests = list({digest for some in blobs.values() for digest in some})
+    sizes = dict(Blob.objects.filter(digest__in=digests, state=State.READY).values_list("digest", "size"))
+    read = dict(zip(digests, parallel.each(scrub.read_again, digests), strict=True))
+    entries = parallel.each(store.get, [ledger.key_of(release) for release in releases])
+    signatures = lifecycle.signatures_of([release for release in releases if release.kind == Kind.PROVIDER])
+    for release, entry in zip(releases, entries, strict=True):
+        findings = [*verification.judge(blobs[release.pk], read), *signatures.get(release.pk, ())]
+        problems = [
+            *_problems_of_rows(blobs[release.pk], sizes, read),
+            *(
+                f"{one.name}: {one.outcome}: expected sha256:{one.digest}, found {one.found}"
+                for one in findings
+                if one.outcome != Outcome.SOUND
+            ),
+            *_problems_of_ledger(release, entry),
+        ]
+        yield CheckedRelease(f"{release.kind} {release}", problems)
+
+
+def _problems_of_rows(blobs: dict[str, str], sizes: dict[str, int], read: Mapping[str, Tally | None]) -> Iterator[str]:
     for digest, name in blobs.items():
+        found = read[digest]
         if digest not in sizes:
             yield f"{name}: no row for sha256:{digest}"
-        elif (size := store.size_of(digest)) not in (None, sizes[digest]):
-            yield f"{name}: {size} bytes are stored, expected {sizes[digest]}"
-    findings = verification.findings_of(release)
-    if release.kind == Kind.PROVIDER:
-        findings += lifecycle.signature_of(release)
-    for one in findings:
-        if one.outcome != Outcome.SOUND:
-            yield f"{one.name}: {one.outcome}: expected sha256:{one.digest}, found {one.found}"
-    entry = store.get(ledger.key_of(release))
+        elif found is not None and found.size != sizes[digest]:
+            yield f"{name}: {found.size} bytes are stored, expected {sizes[digest]}"
+
+
+def _problems_of_ledger(release: Release, entry: bytes | None) -> Iterator[str]:
     if entry is None:
         yield "the ledger has no entry"
-    elif json.loads(entry).get("digest") != release.digest:
-        yield f"the ledger has sha256:{json.loads(entry).get('digest')}"
+    elif (known := json.loads(entry).get("digest")) != release.digest:
+        yield f"the ledger has sha256:{known}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from django.utils.functional import SimpleLazyObject
 
 from apps import room
 from apps.accounts.identity import second_factor
-from apps.accounts.models import User
+from apps.accounts.models import ApiToken, User
 from apps.http.errors import dialect_at
 from apps.jobs.waiting import ASKED
 from apps.lib.errors import Invalid, NotFound
@@ -60,7 +60,8 @@ class RequestIdMiddleware:
             if ASKED not in request.META:
                 route, seconds = route_of(request), time.perf_counter() - started
                 person = person_of(request)
-                request.META[ACCESS_FIELDS] = {"route": route, "person": person, "release": release}
+                own = {"route": route, "person": person, "release": release}
+                request.META[ACCESS_FIELDS] = own | {"token": token_of(request)}
                 _count(request.method or "", route, response.status_code, seconds)
                 clients.note(client)
                 fields = access_fields(
@@ -133,6 +134,13 @@ def person_of(request: HttpRequest) -> int | None:
     if type(user) is SimpleLazyObject:
         user = getattr(request, "_cached_user", None)
     return user.pk if isinstance(user, User) else None
+
+
+def token_of(request: HttpRequest) -> int | None:
+    """Return the API token that a view has identified, or that the registry token in the request was issued for."""
+    auth = request.__dict__.get("auth")
+    token = getattr(auth, "token", auth)
+    return token.pk if isinstance(token, ApiToken) else None
 
 
 def _count(method: str, route: str, status: int, seconds: float) -> None:

@@ -30,7 +30,7 @@ from apps.lib.process import metrics
 from apps.lib.process.periodic import Periodic
 from registry_site import env, healthcheck
 from registry_site.backends.activity import of_this_worker
-from registry_site.backends.beat_schedule import Scheduler
+from registry_site.backends.beat_schedule import InWorker
 from registry_site.backends.database import give_up_connections
 from registry_site.celery import app
 from registry_site.monitoring import page, sharing
@@ -64,11 +64,6 @@ def tls_files() -> certificates.Served | None:
         public_url=settings.PUBLIC_URL,
         system_bundle=env.text("SSL_CERT_FILE"),
     )
-
-
-def broker_is_a_folder() -> bool:
-    """Return whether the broker serves one host and one worker, which then runs beat as well."""
-    return bool(settings.BROKER_URL.startswith("filesystem"))
 
 
 class WebServer(Server):  # type: ignore[misc,valid-type]  # a variable: it has another class without the GIL
@@ -159,7 +154,7 @@ def worker(*, with_beat: bool) -> None:
 
 
 def beat() -> None:
-    """Ring for regular work. One process for all hosts is enough, and two are harmless."""
+    """Ring for regular work. One process of all hosts rings: others wait until it is silent."""
     _celery("beat")
 
 
@@ -218,7 +213,7 @@ class Clock(Thread):
     def __init__(self) -> None:
         super().__init__(name="clock", daemon=True)
         # An interval of a second, because a stop waits for it.
-        self.service = Service(app, max_interval=1, scheduler_cls=Scheduler)  # type: ignore[arg-type]  # the stubs want their own Task
+        self.service = Service(app, max_interval=1, scheduler_cls=InWorker)  # type: ignore[arg-type]  # the stubs want their own Task
 
     def run(self) -> None:
         try:

@@ -14,7 +14,6 @@ from django.db import DatabaseError, InterfaceError
 
 from apps.lib.errors import Invalid
 from apps.lib.net import addresses
-from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.storage_urls import AzureAddress, S3Address
 from apps.portal.frame import branding
 from apps.room import rooms
@@ -28,8 +27,10 @@ NETWORK_FILE_SYSTEMS = ("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "fuse.sshf
 
 @register()  # at each start as well
 def variables_are_known(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
-    """Warn of a misspelt variable, which changes nothing and is easily overlooked."""
+    """Warn of a misspelt variable, which changes nothing and is easily overlooked, and of an old name."""
     found = {}
+    for name, new in variables.old().items():
+        found[name] = (f"{name} is an old name, which Larder still reads.", f"Set {new} instead.")
     for name, nearest in variables.unknown().items():
         hint = f"Did you mean {nearest}?" if nearest else "docs/configuration.md lists every variable."
         found[name] = (f"{name} is not a Larder variable and has no effect.", hint)
@@ -88,7 +89,7 @@ def one_place_for_all_hosts(app_configs: Sequence[AppConfig] | None, **_: Any) -
 def heads_of_the_audit_have_an_address(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     try:
         if settings.AUDIT_HEAD_URL.startswith("http"):
-            addresses.check_url(settings.AUDIT_HEAD_URL, settings.WEBHOOK_ALLOW)
+            addresses.check_url(settings.AUDIT_HEAD_URL, settings.WEBHOOKS.allow)
     except Invalid as refusal:
         return [Error(f"LARDER_AUDIT_HEAD_URL: {refusal}", hint=refusal.hint, id="larder.E017")]
     return []
@@ -238,7 +239,7 @@ def keys_are_apart_from_what_they_protect(app_configs: Sequence[AppConfig] | Non
 @register(Tags.security, deploy=True)
 def only_signing_workers_open_private_keys(app_configs: Sequence[AppConfig] | None, **_: Any) -> list[CheckMessage]:  # noqa: ARG001
     """Check that a process that reads hostile input cannot open private keys (D12)."""
-    tokens = [Path(one.token_file) for one in settings.SIGNING_KEKS if isinstance(one, VaultAddress) and one.token_file]
+    tokens = [Path(one.secret_file) for one in settings.SIGNING_KEKS if one and one.secret_file]
     readable = [file for file in [settings.SIGNING_KEK_FILE, *tokens] if os.access(file, os.R_OK)]
     if readable and not vault.is_for_this_host():
         return [

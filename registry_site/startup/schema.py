@@ -12,12 +12,13 @@ from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import structlog
 from django.apps import apps
 from django.apps.registry import Apps
 from django.core.management import call_command
-from django.core.management.commands.migrate import Command as Migrate
+from django.core.management.commands.migrate import Command as DjangoMigrate
 from django.db import DatabaseError, connection
 from django.db.migrations.exceptions import InconsistentMigrationHistory
 from django.db.migrations.executor import MigrationExecutor
@@ -26,8 +27,9 @@ from django.db.migrations.recorder import MigrationRecorder
 
 from apps.jobs import database_availability
 from apps.lib.errors import Invalid
+from apps.lib.process.progress import Progress
 from apps.room import all_of
-from registry_site.startup import restoring
+from registry_site.startup import disk_space, restoring
 from registry_site.startup.bootstrap import CannotStartError, until_tables_are_free
 
 SHOWN = 3
@@ -71,9 +73,10 @@ class _State:
 def bring_up_to_date() -> None:
     """Migrate. Raises CannotStartError if that fails, or if the tables do not match the migrations."""
     try:
-        check_recorded()
-        # Django's own command: ours would take and release the lock, which this process has already.
-        until_tables_are_free(partial(call_command, Migrate(), interactive=False, verbosity=0))
+        # Not our command, which would take and release the lock that this process has already.
+        command = Migrate()
+        command.begin()
+        until_tables_are_free(partial(call_command, command, interactive=False, verbosity=0))
         check()
     except (DatabaseError, InconsistentMigrationHistory) as error:
         try:
@@ -88,6 +91,30 @@ def bring_up_to_date() -> None:
         ) from error
     call_command("createcachetable", verbosity=0)
     import_module("apps.accounts.access.staff_roles").bring_up_to_date()  # its models need loaded apps
+
+
+class Migrate(DjangoMigrate):
+    """Django's command, which also says how long the rest takes."""
+
+    progress: Progress | None = None
+
+    def begin(self) -> None:
+        """Raise CannotStartError unless the tables are as they should be, and the disk has room for the change."""
+        waiting = check_recorded()
+        if waiting and (lacking := " ".join(disk_space.lacking(_room_to_migrate()))):
+            raise CannotStartError(f"{lacking} Migrations copy tables. Nothing was changed: free space, and try again.")
+        self.progress = Progress("migrations", waiting)
+
+    def migration_progress_callback(self, action: str, migration: Any = None, fake: bool = False) -> None:  # noqa: FBT001, FBT002  # Django's
+        super().migration_progress_callback(action, migration, fake)
+        if action == "apply_success" and self.progress is not None:
+            self.progress.add()
+
+
+def _room_to_migrate() -> Iterator[tuple[Path, int]]:
+    """Yield what SQLite needs: it copies a changed table to its log, then to its file. PostgreSQL has its own disk."""
+    if connection.vendor == "sqlite" and (file := Path(str(connection.settings_dict["NAME"]))).is_file():
+        yield file, 2 * file.stat().st_size
 
 
 def require() -> None:
@@ -135,8 +162,10 @@ def _call(contribution: str) -> None:
             raise CannotStartError(f"{refusal} {refusal.hint}".strip()) from refusal
 
 
-def check_recorded() -> None:
+def check_recorded() -> int:
     """Raise CannotStartError unless the tables match the recorded migrations, before any other migration runs.
+
+    Return how many will run.
 
     Afterwards it is too late: for many changes SQLite rebuilds a table, and if the old one lacks a column, it writes
     the column's name as text into every row.
@@ -146,6 +175,7 @@ def check_recorded() -> None:
     applied = [node for node in loader.graph.nodes if node in loader.applied_migrations]
     if applied and len(applied) < len(loader.graph.nodes):
         _refuse(list(mismatches(loader.project_state(applied).apps)))
+    return len(loader.graph.nodes) - len(applied)
 
 
 def check_history() -> None:

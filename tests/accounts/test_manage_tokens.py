@@ -158,10 +158,10 @@ def test_both_lengths_are_settings(dora, settings, monkeypatch):
     with pytest.raises(Invalid, match="1 to 3 days"):
         tokens.issue(**issue, lifetime=timedelta(days=4))
 
-    monkeypatch.setenv("LARDER_MANAGE_TOKEN_MAX_DAYS", "5")
+    monkeypatch.setenv("LARDER_LIFETIMES", "manage_token_max_days=5")
     assert env.token_lifetimes()[1:] == (timedelta(days=5), timedelta(days=5))
-    monkeypatch.setenv("LARDER_MANAGE_TOKEN_DAYS", "6")
-    with pytest.raises(ImproperlyConfigured, match="LARDER_MANAGE_TOKEN_DAYS='6': expected a number from 1 to 5"):
+    monkeypatch.setenv("LARDER_LIFETIMES", "manage_token_max_days=5 manage_token_days=6")
+    with pytest.raises(ImproperlyConfigured, match="LARDER_LIFETIMES='6': expected a number from 1 to 5"):
         env.token_lifetimes()
 
 

@@ -12,22 +12,17 @@ from rest_framework.exceptions import AuthenticationFailed
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import break_glass, sealing, tokens
-from apps.accounts.identity.second_factor import SecondFactorAdapter
 from apps.accounts.models import Invitation, Role, Scope
 from apps.accounts.people import invitations
 from apps.lib.addresses import ModuleAddress
 from apps.lib.errors import NotFound, Unavailable
 from apps.modules import publishing
-from apps.notify import webhooks
 from apps.notify.mail import invited, letters, mailing, preferences
-from apps.notify.models import Webhook
 from apps.oci import registry_tokens
-from tests.notify.conftest import hooked, loopback, receiver, tell
+from tests import rooms
 from tests.rows import for_each_row
 
-__all__ = ["hooked", "loopback", "receiver"]
-
-PURPOSES = (webhooks.PURPOSE, letters.PURPOSE, "second-factor")
+PURPOSES = ("webhook", letters.PURPOSE, "second-factor")
 
 
 @for_each_row(("one", "other"), list(itertools.permutations(PURPOSES, 2)))
@@ -55,22 +50,6 @@ def test_neither_the_text_nor_the_key_is_in_what_is_sealed(settings):
     settings.SECRET_KEY_FALLBACKS = []
     with pytest.raises(Unavailable):
         sealing.unseal(first, "webhook")
-
-
-def test_rows_that_change_places_open_nothing(db, dora, hooked):
-    """An attacker who can write to the database alone cannot have a webhook sign with, or a mail show, another
-    secret.
-    """
-    hook, _, there = hooked()
-    factor = SecondFactorAdapter().encrypt("JBSWY3DPEHPK3PXP")
-    with pytest.raises(Unavailable):
-        SecondFactorAdapter().decrypt(hook.sealed_secret)
-    with pytest.raises(Unavailable):
-        sealing.unseal(factor, letters.PURPOSE)
-    Webhook.objects.update(sealed_secret=factor)
-    webhooks.test(hook=hook, actor=Viewer(dora))
-    tell()
-    assert there.received == []
 
 
 @pytest.fixture
@@ -132,10 +111,7 @@ def test_no_secret_is_in_any_table(acme, alice, dora, settings):
     _, ticket = publishing.reserve_release(
         viewer=Viewer(alice), address=ModuleAddress("acme", "vpc", "aws"), version="1.0.0", file_name=""
     )
-    hook, webhook = webhooks.create(
-        namespace=acme, url="https://hooks.acme.example/", events=["release.published"], shape="standard", actor=owner
-    )
-    rotated = webhooks.rotate(hook=hook, actor=owner)
+    of_rooms = [secret for made in rooms.contributed("secrets") for _, secret in made(acme, dora).values()]
     browser = Client()
     browser.post(reverse("account_login"), {"login": "dora", "password": "dora likes pears"})
     session = browser.cookies["__Host-larder-session"].value
@@ -145,7 +121,7 @@ def test_no_secret_is_in_any_table(acme, alice, dora, settings):
     assert any("accounts.ApiToken" in row for row in stored)
     assert any("accounts.Invitation" in row for row in stored)
     assert any("sessions.Session" in row for row in stored)
-    signing = [secret.removeprefix("whsec_") for secret in (webhook, rotated)]
+    signing = [secret.removeprefix("whsec_") for secret in of_rooms]
     typed = ["dora likes pears", "hunter2", "hunter3"]
     for secret in (token, token[10:-6], invitation, ticket, session, *signing, *typed, settings.SECRET_KEY):
         assert [row for row in stored if secret in row] == []

@@ -56,7 +56,7 @@ def test_sign_on_is_done_once_a_group_is_mapped(operator_client, settings):
     page = operator_client.get(reverse("admin:setup")).text
     assert state("single-sign-on")[0] is False
     assert "No group of Acme is mapped" in page
-    assert "LARDER_OIDC_PROVIDERS" not in page, "it is set"
+    assert "LARDER_SIGN_ON_FILE" not in page, "it is set"
 
     GroupMapping.objects.create(issuer=acme.issuer, group="ops", team=Team.objects.create(name="ops"))
     page = operator_client.get(reverse("admin:setup")).text

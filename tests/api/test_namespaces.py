@@ -122,7 +122,7 @@ def test_owners_set_the_rule_for_breaking_changes_but_no_quota_with_it(tofu, acm
         (b"\xff", 400, "JSON"),
         (b"[" * 100_000, 400, "deep"),
         (b"1" * 10_000, 400, "JSON"),
-        (b" " * 1_100_000, 413, "LARDER_JSON_MAX_BYTES"),
+        (b" " * 1_100_000, 413, "json_max_bytes of LARDER_LIMITS"),
     ],
 )
 def test_bodies_are_read_strictly_and_the_fault_is_named(tofu, dora, body, status, word):

@@ -56,7 +56,7 @@ def test_a_body_over_the_limit_is_413_before_or_while_it_is_read_and_leaves_the_
     client = tofu(alice)
     announced = client.put(URL, **untouchable)
     assert announced.status_code == 413
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in announced.json()["error"]["message"]
+    assert "module_archive_max_bytes of LARDER_LIMITS" in announced.json()["error"]["message"]
     assert not Release.objects.exists()
 
     settings.MODULE_ARCHIVE_MAX_BYTES = 100_000

@@ -119,3 +119,20 @@ def test_the_list_of_a_namespace_has_pages_and_few_queries(published, dora, tofu
     rows = in_pages(tofu(dora), "/api/v1/namespaces/acme/releases", queries=3)
 
     assert [row["version"] for row in rows] == ["1.2.0", "1.1.0", "1.0.0"]
+
+
+@pytest.mark.both
+def test_a_list_of_the_newest_continues_where_it_was_and_any_other_one_ends_at_a_limit(
+    published, dora, tofu, monkeypatch
+):
+    monkeypatch.setattr("apps.api.frame.base.PAGE_SIZE", 2)
+    client, url = tofu(dora), "/api/v1/namespaces/acme/releases"
+    for number in range(3):
+        published("acme/vpc/aws", f"1.{number}.0", user=dora)
+    first = client.get(url).json()
+    published("acme/vpc/aws", "1.3.0", user=dora)
+    second = client.get(first["next"]).json()
+
+    assert [row["version"] for row in [*first["releases"], *second["releases"]]] == ["1.2.0", "1.1.0", "1.0.0"]
+    for beyond in (f"{url}?cursor=2", "/api/v1/releases?cursor=100001"):
+        assert client.get(beyond).status_code == 422

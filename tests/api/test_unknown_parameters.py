@@ -18,7 +18,7 @@ MODULE = "/api/v1/modules/acme/vpc/aws"
         ("GET", f"{MODULE}/versions?limit=5", "Parameters are: cursor."),
         ("GET", "/api/v1/namespaces/acme?q=x", "This call takes none."),
         ("HEAD", "/api/v1/namespaces/acme?q=x", ""),
-        ("POST", "/api/v1/namespaces/acme/webhooks?test=1", "This call takes none."),
+        ("POST", "/api/v1/namespaces/acme/keys?test=1", "This call takes none."),
         ("PUT", f"{MODULE}/1.0.0?dryrun=1", "Did you mean dry_run?"),
         ("DELETE", "/api/v1/namespaces/acme?force=1", "This call takes none."),
     ],

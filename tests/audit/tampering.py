@@ -45,6 +45,6 @@ def delete(rows: "QuerySet[Model]") -> None:
         QuerySet(rows.model).filter(pk__in=list(rows.values_list("pk", flat=True))).delete()
 
 
-def age(events: Iterable[AuditEvent], days: int) -> None:
+def age(events: Iterable[AuditEvent], days: float) -> None:
     for event in events:
         change(event, at=timezone.now() - timedelta(days=days))

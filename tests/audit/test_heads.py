@@ -17,6 +17,7 @@ from apps.audit.recorder import record
 from apps.audit.tasks import record_head
 from apps.jobs import queues
 from apps.lib.process.metrics import audit_heads
+from apps.lib.settings_values.outgoing import Outgoing
 from registry_site import env
 from registry_site.celery import app
 from registry_site.operations import doctor
@@ -70,7 +71,7 @@ def test_each_hour_logs_the_head_and_records_it_in_a_private_file_or_at_a_receiv
     assert last is not None
     assert last.links == 3
 
-    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+    settings.WEBHOOKS = Outgoing((ip_network("127.0.0.0/8"),))
     with listening(says(204)) as receiver:
         settings.AUDIT_HEAD_URL = receiver.url
         before = counted("recorded")
@@ -180,7 +181,7 @@ def test_a_file_that_is_gone_empty_or_unreadable_is_a_problem(file):
 
 
 def test_an_outage_is_logged_and_counted_and_the_next_hour_records_the_next(settings, file):
-    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+    settings.WEBHOOKS = Outgoing((ip_network("127.0.0.0/8"),))
     grow()
     before = counted("failed")
     with listening(says(500)) as receiver:

@@ -25,7 +25,7 @@ def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
     skipped = {line.partition(":")[0] for line in found["skipped"]}
     begun = [line.split(" (")[0] for line in said.stderr.splitlines() if "(load average" in line]
     assert begun == list(run.PARTS)
-    assert skipped <= {"archives", "init", "reads", "size", "oci", "providers", "stale", "upstream"}
+    assert skipped <= {"archives", "init", "reads", "size", "oci", "providers", "stale", "upkeep", "upstream"}
     works = " ".join(one["work"] for one in found["figures"])
     for part, work in {
         "reads": "discovery",
@@ -35,6 +35,7 @@ def test_every_part_of_the_benchmark_runs_or_says_what_it_misses(tmp_path):
         "starts": "/readyz",
         "upstream": "first fetch of 100 MB",
         "stale": "stale answers after push",
+        "upkeep": "restore, with its verification",
     }.items():
         assert (work in works) is (part not in skipped), said.stdout
     assert [one for one in found["figures"] if one["work"].startswith("stale ") and one["values"] != [0]] == []

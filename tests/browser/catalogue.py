@@ -38,7 +38,6 @@ class Shelf:
     membership_id: int = 0
     machine: tuple[int, int] = (0, 0)  # a service account of the team, and its token
     mail: tuple[str, str] = ("", "")  # tokens of links
-    webhook: tuple[int, ...] = ()  # of the namespace and of the site, each with a delivery
     fingerprint: str = ""
     known: dict[str, Any] = field(default_factory=dict)  # with what the rooms have
     releases: dict[str, str] = field(default_factory=dict)  # "name/system version" -> public id
@@ -156,7 +155,7 @@ def fill(live: Live) -> Shelf:
     shelf.held, shelf.token_id = known["held"], known["token"]
     shelf.several = known["several"]
     shelf.grant_id, shelf.membership_id = known["grant"], known["membership"]
-    shelf.machine, shelf.webhook = known["machine"], known["webhook"]
+    shelf.machine = known["machine"]
     shelf.mail = known["mail"]
     shelf.known = known
     shelf.fingerprint = known["fingerprint"]
@@ -218,11 +217,10 @@ origins.place(admin, HOSTILE)
 keys = Release.objects.filter(state="published").order_by("pk").values_list("pk", flat=True)
 known = {"held": str(release.public_id), "token": token.pk, "grant": grant.pk, "membership": membership.pk}
 known["machine"] = [machine.pk, machines.pk]
-hooks = scenario_notify.place(grant.namespace, Viewer(admin), Viewer(admin))
-known["webhook"] = [hooks[f"{site}{what}_id"] for site in ("", "site_") for what in ("webhook", "delivery")]
+links = scenario_notify.place(grant.namespace, Viewer(admin))
 for room in rooms.modules("full_shelf"):
     known |= room.fill(grant.namespace, admin, HOSTILE)
-known["mail"] = [hooks["mail_token"], hooks["address_token"]]
+known["mail"] = [links["mail_token"], links["address_token"]]
 print(json.dumps(known | {"fingerprint": key.fingerprint, "several": ",".join(map(str, keys))}))
 """
 

@@ -20,10 +20,6 @@ DNS1 = {**DNS, "version": "1.0.0"}
 DNS2 = {**DNS, "version": "1.1.0"}
 RECORD = {"kind": "resources", "slug": "record"}
 KEY = {"namespace": SPACE, "fingerprint": lambda shelf: shelf.fingerprint}
-HOOK = {"namespace": SPACE, "webhook_id": lambda shelf: shelf.webhook[0]}
-SENT = {**HOOK, "delivery_id": lambda shelf: shelf.webhook[1]}
-SITE_HOOK = {"site_webhook_id": lambda shelf: shelf.webhook[2]}
-SITE_SENT = {**SITE_HOOK, "site_delivery_id": lambda shelf: shelf.webhook[3]}
 MACHINE = {"team": "shelvers", "account_id": lambda shelf: shelf.machine[0]}
 MACHINES = {**MACHINE, "service_token_id": lambda shelf: shelf.machine[1]}
 
@@ -49,7 +45,7 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "help": [({}, ""), ({}, "?q=token"), ({}, "?q=nothing-is-called-so")],
     "help-page": [({"page": name}, "") for name in ("using", "version-guard")],
     "api-docs": [({}, "")],
-    "api-docs-group": [({"group": "webhooks"}, "")],
+    "api-docs-group": [({"group": "modules"}, "")],
     "account": [({}, "")],
     "own-activity": [({}, "")],
     "second-factor": [({}, "")],
@@ -89,20 +85,6 @@ PAGES: dict[str, list[tuple[Keywords, str]]] = {
     "mail-unsubscribe": [({"mail_token": lambda shelf: shelf.mail[0]}, "")],
     "mail-confirm": [({"address_token": lambda shelf: shelf.mail[1]}, "")],
     "watch": [({"address": SPACE}, ""), ({"address": f"{SPACE}/network/aws"}, "")],
-    "webhooks": [({"namespace": SPACE}, "")],
-    "webhook-add": [({"namespace": SPACE}, "")],
-    "webhook": [(HOOK, "")],
-    "webhook-change": [(HOOK, "")],
-    "webhook-secret": [(HOOK, "")],
-    "webhook-delete": [(HOOK, "")],
-    "webhook-delivery": [(SENT, "")],
-    "site-webhooks": [({}, "")],
-    "site-webhook-add": [({}, "")],
-    "site-webhook": [(SITE_HOOK, "")],
-    "site-webhook-change": [(SITE_HOOK, "")],
-    "site-webhook-secret": [(SITE_HOOK, "")],
-    "site-webhook-delete": [(SITE_HOOK, "")],
-    "site-webhook-delivery": [(SITE_SENT, "")],
     "keys": [({"namespace": SPACE}, "")],
     "key": [(KEY, "")],
     "key-add": [({"namespace": SPACE}, "")],
@@ -198,22 +180,11 @@ READER_PAGES: dict[str, list[tuple[Keywords, str]]] = {
 # Routes that are no pages: fragments, bytes, redirects, one-time links, and what only takes a POST.
 NO_PAGES = {
     "mail-address",
-    "webhook-rotate",
-    "webhook-test",
-    "webhook-switch",
-    "site-webhook-rotate",
-    "site-webhook-test",
-    "site-webhook-switch",
     "module-compare-form",
     "namespace-connection-confirm",
     "provider-compare-form",
     "module-input",
     "module-output",
-    "module-badge",
-    "provider-badge",
-    "module-feed",
-    "provider-feed",
-    "namespace-feed",
     "publish-script",
     "publish-script-pinned",
     "site-logo",

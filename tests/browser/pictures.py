@@ -61,7 +61,7 @@ def filled(folder: Path, git: Site) -> Iterator[Live]:
         while not larder.query("SELECT count(*) FROM modules_configuration"):
             assert time.monotonic() < deadline, "the demonstration is not complete"
             time.sleep(1)
-    sources = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": git.ca_file}
+    sources = {"LARDER_OUTGOING_ALLOW": "git=127.0.0.0/8", "LARDER_OUTGOING_CA_FILE": git.ca_file}
     with start_live(
         folder, why="its pictures show nothing else", module="acme/vpc/aws", LARDER_DEMO="off", **address, **sources
     ) as larder:

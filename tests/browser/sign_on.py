@@ -1,5 +1,6 @@
 """A Larder with every way to sign in, and the provider of one of them, in a process."""
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -16,12 +17,9 @@ def signing_on(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     with provider_process(ANN) as issuer:
         secrets = folder / "secrets"
         secrets.write_text("acme=not-checked")
-        variables = {
-            "LARDER_OIDC_PROVIDERS": f"acme={issuer}",
-            "LARDER_OIDC_CLIENT_IDS": "acme=larder",
-            "LARDER_OIDC_SECRETS_FILE": str(secrets),
-            "LARDER_OIDC_NAMES": "acme=The test provider",
-            "LARDER_OIDC_NEW_ACCOUNTS": "acme=everyone",
-        }
+        acme = {"issuer": issuer, "client_id": "larder", "name": "The test provider", "new_accounts": "everyone"}
+        file = folder / "sign-on.yaml"
+        file.write_text(json.dumps({"secrets_file": str(secrets), "providers": {"acme": acme}}))
+        variables = {"LARDER_SIGN_ON_FILE": str(file)}
         with start_live(folder, why="people sign in by each kind of provider", **variables) as larder:
             yield larder

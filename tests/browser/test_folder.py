@@ -178,9 +178,9 @@ def test_a_file_that_is_gone_is_named(page, space, folder):
 
 
 LIMITS = {
-    "maxBytes": (400, "LARDER_MODULE_ARCHIVE_MAX_BYTES allows 400 bytes. Its largest file is huge.md with 500"),
-    "maxUnpacked": (300, "LARDER_MODULE_UNPACKED_MAX_BYTES allows 300"),
-    "maxEntries": (2, "more than 2 files, the limit that LARDER_ARCHIVE_MAX_ENTRIES sets"),
+    "maxBytes": (400, "module_archive_max_bytes of LARDER_LIMITS allows 400 bytes. Its largest file is huge.md"),
+    "maxUnpacked": (300, "module_unpacked_max_bytes of LARDER_LIMITS allows 300"),
+    "maxEntries": (2, "more than 2 files, the limit that archive_max_entries of LARDER_LIMITS sets"),
 }
 
 

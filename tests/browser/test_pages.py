@@ -1,5 +1,5 @@
 """Every page type: a quiet console, no CSP report, no axe finding, no overflow. By day in two widths, and axe sees a
-third of the pages, by turns, in one theme; at night all in both themes and three widths.
+quarter of the pages, by turns, in one theme; at night all in both themes and three widths.
 """
 
 from collections.abc import Iterable

@@ -220,7 +220,7 @@ def test_a_file_over_the_limit_is_refused_without_sending_it(page, space, archiv
     page.locator("form[data-publish]").evaluate("form => { form.dataset.maxBytes = 10 }")
     page.locator("#file").set_input_files(archive("large-1.0.0.zip"))
     page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_role("alert")).to_contain_text("LARDER_MODULE_ARCHIVE_MAX_BYTES")
+    expect(page.get_by_role("alert")).to_contain_text("module_archive_max_bytes of LARDER_LIMITS")
 
 
 def test_a_file_that_is_no_archive_is_not_taken_and_one_without_a_suffix_is(page, archive):
@@ -239,7 +239,7 @@ def test_the_servers_own_refusal_of_a_size_is_shown(page, space, archive, watch:
     os.truncate(path, 101 * 1024 * 1024)
     page.locator("#file").set_input_files(path)
     page.get_by_role("button", name="Publish").click()
-    expect(page.get_by_role("alert")).to_contain_text("LARDER_MODULE_ARCHIVE_MAX_BYTES", timeout=30_000)
+    expect(page.get_by_role("alert")).to_contain_text("module_archive_max_bytes of LARDER_LIMITS", timeout=30_000)
 
 
 def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(

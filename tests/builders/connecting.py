@@ -9,24 +9,17 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Grant, Namespace, User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.notify import webhooks
 from tests import rooms
 
-WEBHOOK = "webhook"
 _OF_ROOMS = rooms.rows("CONNECTIONS")
-KINDS = tuple(one.kind for one in connections.sources if one.kind in {WEBHOOK, *_OF_ROOMS})
+KINDS = tuple(one.kind for one in connections.sources if one.kind in _OF_ROOMS)
 # What texts call them.
-NAMES = ("webhook to hooks.acme.example", *rooms.entries("CONNECTION_NAMES"))
+NAMES = tuple(rooms.entries("CONNECTION_NAMES"))
 
 
 def connect_all(namespace: Namespace, owner: User, name: str = "vpc") -> dict[str, Any]:
     """Return the rows by kind."""
-    actor = Viewer(owner)
-    url = f"https://hooks.acme.example/{name}"
-    return {
-        **{kind: connect(namespace, owner, name) for kind, connect in _OF_ROOMS.items()},
-        WEBHOOK: webhooks.create(namespace=namespace, actor=actor, url=url, events=["release.published"])[0],
-    }
+    return {kind: connect(namespace, owner, name) for kind, connect in _OF_ROOMS.items()}
 
 
 def kinds_of(found: list[Connected]) -> list[str]:

@@ -1,14 +1,18 @@
-"""Real OpenPGP keys of every kind, made by gpg once a session: `signing_key("rsa4096").sign(data)`."""
+"""Real OpenPGP keys of every kind, made by gpg once a run: `signing_key("rsa4096").sign(data)`."""
 
 import functools
+import json
+import os
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from tests.sharing import FOLDER
 
 PASSPHRASE = "sesame"
 
@@ -83,6 +87,18 @@ def signing_key(kind: str = "ed25519") -> TestKey:
 
 @functools.cache
 def _made(kind: str) -> TestKey:
+    """Those of the past are each process's own: it signs with them as of its THEN."""
+    if kind in PAST:
+        return _generated(kind)
+    shared = FOLDER / f"{kind}.key.json"
+    if not shared.exists():
+        unfinished = shared.with_suffix(f".{os.getpid()}")
+        unfinished.write_text(json.dumps(asdict(_generated(kind))))
+        unfinished.replace(shared)
+    return TestKey(**json.loads(shared.read_text()))
+
+
+def _generated(kind: str) -> TestKey:
     with gpg_home() as home:
         primary, *subkeys = KINDS[kind]
         then = kind in PAST

@@ -55,12 +55,12 @@ def test_workers_killed_at_random_lose_nothing(world: World) -> None:
 
 @pytest.mark.timeout(60 * KILLS + 600)
 def test_kills_of_every_part_refuse_nothing(world: World) -> None:
-    """Workers, beat, web servers and the database, one after the other, while all others work.
+    """Workers, that with beat, web servers and the database, one after the other, while all others work.
 
     A release that was refused or failed by an internal error is one of the problems that `check` finds.
     """
     chance = random.Random(66)
-    parts = [*WORKERS, "beat-0", "web-0", "web-1", "database"]
+    parts = [*WORKERS, "notify-worker-0", "web-0", "web-1", "database"]
     with world.load():
         for number in range(KILLS):
             time.sleep(chance.uniform(0.1, 1.5))
@@ -136,7 +136,7 @@ def test_rings_that_were_flushed_are_rung_again(world: World) -> None:
     with world.load():
         until = time.monotonic() + SECONDS
         while time.monotonic() < until:
-            kill_and_start(world, "beat-0")
+            kill_and_start(world, "notify-worker-0")
             flush(world)
             time.sleep(1)
     assert set(world.answers) == {202}

@@ -51,7 +51,7 @@ def shelf(live: Live) -> Shelf:
 @pytest.fixture(scope="package")
 def example(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Iterator[Registry]:
     """Its operator allows Git servers on this machine."""
-    sources = {"LARDER_SOURCES_ALLOW": "127.0.0.0/8", "LARDER_SOURCES_CA_FILE": git_server.ca_file}
+    sources = {"LARDER_OUTGOING_ALLOW": "git=127.0.0.0/8", "LARDER_OUTGOING_CA_FILE": git_server.ca_file}
     folder = tmp_path_factory.mktemp("example")
     with registry_of_the_pages(folder, why="its name is that of the pages", **sources) as found:
         yield found

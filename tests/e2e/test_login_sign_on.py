@@ -1,5 +1,6 @@
 """login.v1 with single sign-on and a second factor in the way, from the first sign-in on."""
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -29,12 +30,11 @@ def issuer() -> Iterator[str]:
 def larder(tmp_path_factory: pytest.TempPathFactory, issuer: str) -> Iterator[Live]:
     folder = tmp_path_factory.mktemp("login-sign-on")
     (folder / "secrets").write_text("try=any-secret-will-do\n")
+    acme = {"issuer": issuer, "client_id": "larder", "name": "Acme ID", "new_accounts": "everyone"}
+    file = {"secrets_file": str(folder / "secrets"), "providers": {"try": acme}}
+    (folder / "sign-on.yaml").write_text(json.dumps(file))
     more = {
-        "LARDER_OIDC_SECRETS_FILE": str(folder / "secrets"),
-        "LARDER_OIDC_PROVIDERS": f"try={issuer}",
-        "LARDER_OIDC_CLIENT_IDS": "try=larder",
-        "LARDER_OIDC_NAMES": "try=Acme ID",
-        "LARDER_OIDC_NEW_ACCOUNTS": "try=everyone",
+        "LARDER_SIGN_ON_FILE": str(folder / "sign-on.yaml"),
         "LARDER_LOCAL_SIGN_IN": "off",
         "LARDER_SECOND_FACTOR": "everyone",
     }

@@ -27,7 +27,7 @@ def larder_of_deaths(folder: Path) -> Iterator[Live]:
     variables = {
         "LARDER_CRASH_AT": ",".join([*DEATHS, f"stop:before:enter_ledger@{ASLEEP}"]),
         "LARDER_JOB_LEASE_SECONDS": "5",
-        "LARDER_JOB_ATTEMPTS": "200",
+        "job_attempts of LARDER_LIMITS": "200",
         "LARDER_WORKER_CONCURRENCY": "1",
     }
     with start_live(folder, why="its workers die at each step", **variables) as larder, larder.more_workers(2):

@@ -164,4 +164,4 @@ def test_what_links_multiply_counts_against_the_limits(put, settings):
 
     assert served(put(zip_with({"a.bin": "big.bin"}, files)))["a.bin"] == files["big.bin"]
     release = put(zip_with({"a.bin": "big.bin", "b.bin": "a.bin"}, files), version="1.3.0")
-    assert "LARDER_MODULE_UNPACKED_MAX_BYTES" in str(release.reasons)
+    assert "module_unpacked_max_bytes of LARDER_LIMITS" in str(release.reasons)

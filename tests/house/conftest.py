@@ -29,10 +29,8 @@ LIMITS: dict[str, Callable[[], dict[str, Any]]] = {
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[Any]) -> None:
-    """One worker reads and parses the sources of Larder, and one fills the large database."""
+    """One worker reads and parses the sources of Larder."""
     for item in items:
-        if item.path.parent.name == "scans":
-            send_with(item, "scans")
         if item.path.is_relative_to(Path(__file__).parent) and getattr(item.module, "sources", None) is sources:
             send_with(item, "sources")
 

@@ -64,7 +64,6 @@ EVERYWHERE = {
     "version": "1.0.0",
     "numbers": "1.0.0...1.0.0",
     "unit": "basic",
-    "badge": "version",
     "input_name": "name",
     "output_name": "id",
     "path": "main.tf",
@@ -160,13 +159,18 @@ def _place(namespace, users):
         "team": team.name,
         "membership_id": teams.add(team=team, user=users["alice"], actor=dora).pk,
         **scenario_machines.place(team, dora, release),
-        **scenario_notify.place(namespace, dora, Viewer(users["olga"])),
-        **{key: value for room in ROOMS for key, value in room.place(namespace, users).items()},
+        **scenario_notify.place(namespace, dora),
+        **_of_rooms(namespace, users),
         **scenario_approval.place(namespace, users, team),
         **scenario_attestations.place(namespace, users["alice"]),
         "fingerprint": _key(namespace).fingerprint,
         "oci": scenario_oci.place(namespace.name, users["alice"]),
     }
+
+
+def _of_rooms(namespace, users):
+    found = {key: value for room in ROOMS for key, value in room.place(namespace, users).items()}
+    return found if "connection_id" in found else found | scenario_notify.connection(namespace, users["dora"])
 
 
 def _draft(namespace, alice):

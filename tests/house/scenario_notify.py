@@ -1,74 +1,38 @@
-"""What the routes of webhooks name: one of the namespace, one of the site, with deliveries."""
+"""What the routes of mails name: the links in them, and a connection that owners are told of."""
 
-import json
 from typing import Any
 
 from django.core import signing
-from django.utils import timezone
 
-from apps.accounts.models import ConnectionChange
-from apps.notify import webhooks
 from apps.notify.mail import mailing, preferences
-from apps.notify.models import Delivery, State
+from tests.builders.connecting import connect_all
 
-URL = "https://hooks.acme.example/larder"
 NOWHERE = {
     "address": "nowhere/vpc/aws",
     "mail_token": "forged",
     "address_token": "forged",
-    "webhook_id": 0,
-    "delivery_id": 0,
-    "site_webhook_id": 0,
     "connection_kind": "webhook",
     "connection_id": 0,
-    "site_delivery_id": 0,
 }
 
 
-def place(namespace, owner, operator):
-    found: dict[str, Any] = {
+def place(namespace, owner):
+    return {
         "address": f"{namespace.name}/vpc/aws",
         "mail_token": signing.dumps([owner.user_id, "published"], salt=mailing.SALT),
         "address_token": signing.dumps([owner.user_id, "dora@acme.example"], salt=preferences.CONFIRM_SALT),
     }
-    for prefix, where, actor in (("", namespace, owner), ("site_", None, operator)):
-        hook, _ = webhooks.create(namespace=where, url=URL, events=["release.published"], actor=actor)
-        delivery = Delivery.objects.create(
-            webhook=hook,
-            message_id=f"msg_{hook.pk}",
-            event="release.published",
-            subject=f"{namespace.name}/vpc/aws 1.0.0",
-            body='{"type":"release.published"}',
-            state=State.FAILED,
-            attempts=9,
-            error="no answer within 10 s",
-            next_at=timezone.now(),
-            ended_at=timezone.now(),
-        )
-        found |= {f"{prefix}webhook_id": hook.pk, f"{prefix}delivery_id": delivery.pk}
-    # Changed by an account that was deleted: whoever confirms the webhook changes something.
-    ConnectionChange.objects.create(kind="webhook", number=found["webhook_id"], user=None)
-    found |= {"connection_kind": "webhook", "connection_id": found["webhook_id"]}
-    return found
+
+
+def connection(namespace, owner) -> dict[str, Any]:
+    """A connection, where no room names one of its own."""
+    kind, row = next(iter(connect_all(namespace, owner, "policy").items()), ("webhook", None))
+    return {"connection_kind": kind, "connection_id": row.pk if row else 0}
 
 
 def bodies():
-    made = {"url": URL, "events": ["release.published", "release.yanked"]}
-    found: dict[tuple[str, str], Any] = {
+    return {
         ("portal:mail", "POST"): {"data": {"topics": ["published"], "digest": "on"}},
         ("portal:mail-address", "POST"): {"data": {"address": "cook@acme.example"}},
         ("portal:watch", "POST"): {"data": {"on": "1"}},
     }
-    for name in ("webhook", "site-webhook"):
-        found |= {
-            (f"api:{name}s", "POST"): _json(made),
-            (f"api:{name}", "PATCH"): _json({"events": ["release.yanked"]}),
-            (f"portal:{name}-add", "POST"): {"data": made | {"shape": "standard"}},
-            (f"portal:{name}-change", "POST"): {"data": made},
-            (f"portal:{name}-switch", "POST"): {"data": {"on": "0"}},
-        }
-    return found
-
-
-def _json(body):
-    return {"data": json.dumps(body), "content_type": "application/json"}

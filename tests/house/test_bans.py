@@ -3,6 +3,7 @@
 import ast
 import re
 
+from tests import rooms
 from tests.house import sources
 from tests.rows import for_each_row
 
@@ -56,8 +57,8 @@ def test_only_env_reads_the_environment():
     [
         ("gnupg", "apps/signing/"),
         ("storages", "apps/blobs/"),
-        ("boto3", ("apps/blobs/", "apps/signing/kms_aws.py")),
-        ("botocore", ("apps/blobs/", "apps/signing/kms_aws.py")),
+        ("boto3", ("apps/blobs/", *rooms.entries("AWS"))),
+        ("botocore", ("apps/blobs/", *rooms.entries("AWS"))),
         ("tarfile", ("apps/lib/", "apps/contrib/")),
         ("multipart", ("apps/portal/", "apps/contrib/")),
         ("dj_database_url", "registry_site/env.py"),

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import pytest
 import yaml
+from cryptography import x509
 from django.test import Client
 from django.utils import timezone
 from prometheus_client.metrics import MetricWrapperBase
@@ -19,6 +20,7 @@ from apps.lib.markdown import rendering
 from apps.lib.process import metrics
 from apps.portal.help import manual
 from registry_site.front.front import front
+from registry_site.monitoring import public_certificate
 from registry_site.monitoring.clients import clients
 from registry_site.server import probes, threads
 from registry_site.server.forwarded import DIRECT_PEER
@@ -58,9 +60,14 @@ def document(settings, tmp_path, monkeypatch, acme, dora, bearer):
         if isinstance(metric, MetricWrapperBase) and metric._labelnames:
             metric.labels(*("none" for _ in metric._labelnames))
     settings.DATA_DIR, settings.TLS = tmp_path, "auto"
-    certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
+    files = certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1")
+    assert files is not None
+    seen = x509.load_pem_x509_certificate(files.certificate.read_bytes())
+    monkeypatch.setattr(public_certificate.watch, "seen", seen)
     frozen_key(acme, expires_at=timezone.now() + timedelta(days=40))
     bearer(dora)
+    for name, value in rooms.rows("WATCHED_SETTINGS").items():
+        setattr(settings, name, value)
     for watch in rooms.contributed("watched"):
         watch(acme, dora)
     heartbeats.ring("here:1")

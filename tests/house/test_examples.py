@@ -40,9 +40,9 @@ FIRST = {
     ("api:job-cancel", "POST"): ("POST", "retry", ""),
     ("api:namespace", "DELETE"): ("PUT", EMPTY, '{"visibility": "private"}'),
     ("api:module-restore", "POST"): ("POST", "/api/v1/modules/acme/vpc/aws/1.0.0/deprecate", '{"reason": "Old."}'),
-    ("api:versions-restore", "POST"): ("POST", "/api/v1/modules/acme/vpc/aws/1.0.0/deprecate", '{"reason": "Old."}'),
     ("api:providers", "GET"): ("PATCH", "/api/v1/providers/acme/dns", '{"description": "DNS records"}'),
     ("api:provider-restore", "POST"): ("POST", "/api/v1/providers/acme/dns/1.0.0/deprecate", '{"reason": "Old."}'),
+    **rooms.rows("FIRST"),
 }
 # These need a version that a worker has signed: tests/api/providers and tests/e2e/test_resign.py send them.
 WITHOUT = {

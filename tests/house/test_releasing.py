@@ -147,6 +147,10 @@ def without_the_key_that_signs(checkout):
     git(checkout.folder, "config", "user.signingKey", "0000000000000000")
 
 
+def killed_before_the_tag(checkout):
+    git(checkout.folder, "commit", "--quiet", "--allow-empty", "--message", "release: Version 0.9.0")
+
+
 @pytest.mark.parametrize(
     ("prepare", "words"),
     [
@@ -160,6 +164,7 @@ def without_the_key_that_signs(checkout):
         (with_a_failing_test, "tests of the version fail"),
         (without_a_line_for_the_version, "openapi.json has no line"),
         (without_the_key_that_signs, "git tag --sign"),
+        (killed_before_the_tag, "git reset --hard HEAD~1"),
     ],
     ids=lambda one: getattr(one, "__name__", ""),
 )
@@ -171,6 +176,19 @@ def test_what_is_not_ready_is_refused_and_nothing_changes(checkout, prepare, wor
 
     assert done.returncode == 1
     assert words in done.stderr
+    assert checkout.state == before
+
+
+def test_a_run_that_is_interrupted_leaves_nothing(checkout):
+    """As Ctrl-C or a pipeline does it, while the tests run: after all files were written."""
+    interrupts = "def test_version():\n    os.kill(os.getppid(), signal.SIGTERM)\n    time.sleep(60)\n"
+    checkout.write("tests/house/test_documents.py", f"import os, signal, time\n\n{interrupts}")
+    checkout.commit()
+    before = checkout.state
+
+    done = checkout.release()
+
+    assert (done.returncode, done.stderr.strip()) == (1, "Interrupted. Nothing was committed or tagged.")
     assert checkout.state == before
 
 

@@ -17,8 +17,8 @@ import pytest
 from apps.jobs import slots
 from tests.jobs import prefork_worker
 from tests.live import CHECKOUT, environment_of
-from tests.migrated import copy_of_these_migrations
 from tests.postgres import free_port, wait
+from tests.sharing import COPY
 from tests.site.processes import eventually
 
 fork = multiprocessing.get_context("fork")
@@ -108,7 +108,7 @@ def test_a_prefork_worker_begins_what_somebody_waits_for_beside_work_in_bulk(dja
         LARDER_WORKER_QUEUES="check",
     )
     (tmp_path / "data").mkdir(mode=0o700)
-    shutil.copyfile(copy_of_these_migrations(), tmp_path / "data" / "db.sqlite3")
+    shutil.copyfile(COPY, tmp_path / "data" / "db.sqlite3")
     redis = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--dir", str(tmp_path)]
     words = [sys.executable, "-m", "tests.jobs.prefork_worker", str(log)]
     with ExitStack() as stack, (tmp_path / "output.txt").open("wb") as output:

@@ -1,9 +1,11 @@
-"""LARDER_OIDC_*: what the variables say together, and what is refused at the start."""
+"""Identity providers: what the file or the old variables say together, and what is refused at the start."""
+
+from typing import Any
 
 import pytest
 
 from apps.lib.errors import Invalid
-from apps.lib.settings_values.identity_providers import is_safe
+from apps.lib.settings_values.identity_providers import SignOnFile, is_safe
 from apps.lib.settings_values.openid import Provider
 from tests.rows import for_each_row
 
@@ -11,7 +13,7 @@ MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_A
 
 
 def parse(providers, secrets=(), **more):
-    return Provider.parse_all(providers.split(), MORE | more | {"SECRETS_FILE": "\n".join(secrets)})
+    return Provider.parse_all(MORE | more | {"PROVIDERS": providers, "SECRETS_FILE": "\n".join(secrets)})
 
 
 def test_two_providers_with_all_that_can_be_said():
@@ -53,6 +55,54 @@ def test_two_providers_with_all_that_can_be_said():
 def test_what_cannot_be_meant_is_refused(providers, more, said):
     with pytest.raises(Invalid, match=said):
         parse(providers, **more)
+
+
+FILE: dict[str, Any] = {
+    "secrets_file": "secrets",
+    "providers": {
+        "corp": {"issuer": "https://id.acme.example", "client_id": "larder", "scopes": ["groups"]},
+        "lab": {"issuer": "http://localhost:9000", "client_id": "x", "name": "The lab", "second_factors": "mfa"},
+    },
+}
+
+
+def test_a_file_says_the_same_as_the_old_variables():
+    names = {"CLIENT_IDS": "corp=larder lab=x", "NAMES": "lab=The lab", "SCOPES": "corp=groups"}
+    issuers = "corp=https://id.acme.example lab=http://localhost:9000"
+    before = parse(issuers, ["corp=s3=cret"], SECOND_FACTORS="lab=mfa", **names)
+
+    assert SignOnFile.parse(FILE, [Provider]).providers("corp=s3=cret\n") == before
+
+
+@for_each_row(
+    ("field", "value", "said"),
+    [
+        ("client_id", 7, "client_id: expected text"),
+        ("clientid", "larder", "unknown key 'clientid'"),
+        ("scopes", {"a": "b"}, "expected a list of texts"),
+        ("issuer", "http://id.acme.example", "is not an issuer"),
+        ("new_accounts", "all", "new_accounts: corp='all'"),
+        ("issuer", "http://localhost:9000", "the same issuer twice"),
+    ],
+)
+def test_a_file_that_cannot_be_meant_is_refused(field, value, said):
+    providers = FILE["providers"] | {"corp": FILE["providers"]["corp"] | {field: value}}
+    with pytest.raises(Invalid, match=said):
+        SignOnFile.parse(FILE | {"providers": providers}, [Provider]).providers("")
+
+
+@for_each_row(
+    ("file", "secrets", "said"),
+    [
+        ([], "", "expected keys and values"),
+        ({"provider": {}}, "", "unknown key 'provider'"),
+        ({"providers": {"hq": {"metadata": "hq.xml"}}}, "", "'hq' cannot be read"),
+        ({"providers": {}}, "corp=hunter2", "names corp, which has no client secret"),
+    ],
+)
+def test_a_file_of_another_form_is_refused(file, secrets, said):
+    with pytest.raises(Invalid, match=said):
+        SignOnFile.parse(file, [Provider]).providers(secrets)
 
 
 def test_a_refused_secret_is_not_repeated():

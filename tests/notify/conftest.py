@@ -5,22 +5,22 @@ from ipaddress import ip_network
 from types import SimpleNamespace
 
 import pytest
+from django.utils import timezone
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
-from apps.notify import outbox, sending, webhooks
+from apps.lib.settings_values.outgoing import Outgoing
+from apps.notify import outbox
 from apps.notify.mail import mailing
 from tests.notify import smtp
 from tests.notify.happenings import CAST
-from tests.notify.receiver import Answer, Receiver, listening, says
+from tests.notify.receiver import Receiver, listening, says
 
 
 @pytest.fixture
 def loopback(settings):
     """An operator allows it."""
-    settings.WEBHOOK_ALLOW = (ip_network("127.0.0.0/8"),)
+    settings.WEBHOOKS = Outgoing((ip_network("127.0.0.0/8"),))
 
 
 @pytest.fixture
@@ -61,33 +61,10 @@ def no_connection(monkeypatch):
 
 
 @pytest.fixture
-def hooked(acme, dora, loopback, receiver):
-    """`hooked(says(500))`: a webhook of acme, its secret and its receiver."""
-
-    def create(answer: Answer | None = None, *, namespace=acme, events=("release.published",), shape="standard"):
-        there = receiver(answer)
-        if namespace is not None:
-            Grant.objects.get_or_create(namespace=namespace, user=dora, defaults={"role": Role.OWNER})
-        hook, secret = webhooks.create(
-            namespace=namespace, url=there.url, events=list(events), shape=shape, actor=Viewer(dora)
-        )
-        return hook, secret, there
-
-    return create
-
-
-@pytest.fixture
 def box(settings):
     with smtp.listening() as mailbox:
         settings.SMTP = mailbox.settings
         yield mailbox
-
-
-def tell() -> None:
-    """Do the work of a worker every five seconds, in this thread."""
-    outbox.dispatch()
-    for number in sending.due_webhooks():
-        sending.send_of(number)
 
 
 def event(kind=Kind.RELEASE_PUBLISHED, subject="acme/vpc/aws 1.2.0", **detail):
@@ -116,3 +93,24 @@ def cast(acme, alice, bob, charlie, dora, olga, published, settings):
         user.email = f"{name}@acme.example"
         user.save(update_fields=["email"])
     return SimpleNamespace(acme=acme, published=published, **people)
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.fixture
+def kill(monkeypatch):
+    """Begin an attempt, be gone, and let its lease run out."""
+
+    def now(module, name, begin, rows):
+        def killed(*_, **__):
+            raise Killed
+
+        with monkeypatch.context() as patch:
+            patch.setattr(module, name, killed)
+            with pytest.raises(Killed):
+                begin()
+        rows.update(next_at=timezone.now())
+
+    return now

@@ -13,14 +13,15 @@ from apps.accounts.people import access_requests, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.lib import versions
-from apps.notify import outbox, webhooks
+from apps.notify import outbox
 from apps.notify.attention import table
 from apps.notify.attention.matter import Person
 from apps.notify.mail import expiries
-from apps.notify.models import Letter, Topic, Webhook
+from apps.notify.models import Letter, Topic
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Fetch, Release
 from tests.builders.approving import ask_for_approval, machine_of, publisher, team_of
+from tests.builders.connecting import connect_all
 from tests.portal.providers.rows import row_of_key
 from tests.portal.rows import add_module
 
@@ -74,28 +75,12 @@ def somebody_requests_access(cast) -> None:
 
 def an_owner_leaves_a_connection(cast) -> None:
     given = namespaces.grant(namespace=cast.acme, grantee=cast.charlie, role=Role.OWNER, actor=Viewer(cast.olga))
-    a_webhook(cast.acme, cast.charlie)
+    connect_all(cast.acme, cast.charlie)
     outbox.dispatch()
     Letter.objects.all().delete()
     namespaces.withdraw(grant=given, actor=Viewer(cast.olga))
     outbox.dispatch()
     Letter.objects.filter(topic=Topic.ROLES).delete()
-
-
-def a_webhook_fails(cast) -> None:
-    webhooks.disable(a_webhook(cast.acme, cast.dora), "Every delivery of the last 5 days failed.")
-
-
-def a_webhook_of_the_site_fails(cast) -> None:
-    webhooks.disable(a_webhook(None, cast.olga), "Every delivery of the last 5 days failed.")
-
-
-def a_webhook(namespace: Namespace | None, by: User) -> Webhook:
-    hook = Webhook.objects.create(
-        namespace=namespace, url="https://hooks.acme.example/x", events=["release.yanked"], created_by=by
-    )
-    Webhook.objects.filter(pk=hook.pk).update(failing_since=timezone.now() - timedelta(days=6))
-    return hook
 
 
 def a_key_expires(cast) -> None:

@@ -21,7 +21,7 @@ from apps.releases.lifecycle import messages
 from apps.releases.models import Lifecycle, Release
 from apps.releases.origin.models import Approval
 from apps.releases.publishing import approving
-from tests import pages
+from tests import pages, rooms
 from tests.builders.approving import ask_for_approval, publisher
 from tests.builders.archives import module_zip
 from tests.notify.happenings import (
@@ -33,8 +33,6 @@ from tests.notify.happenings import (
     a_release_of_a_machine_is_held,
     a_token_of_a_machine_expires,
     a_version_in_use_is_deprecated,
-    a_webhook_fails,
-    a_webhook_of_the_site_fails,
     an_owner_leaves_a_connection,
     lines,
     somebody_requests_access,
@@ -42,7 +40,6 @@ from tests.notify.happenings import (
 )
 from tests.portal.providers.rows import row_of_key
 from tests.portal.rows import add_module
-from tests.rooms import ARE_ALL_HERE
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
@@ -69,11 +66,10 @@ REVIEW = "Review and approve"
         (a_release_is_rejected, {"alice"}, set(), {"alice": "Open the release"}),
         (somebody_requests_access, {"dora"}, set(), {"dora": "Answer the request"}),
         (an_owner_leaves_a_connection, {"dora"}, set(), {"dora": "Review the connections"}),
-        (a_webhook_fails, {"dora"}, set(), {"dora": "Fix the webhook"}),
-        (a_webhook_of_the_site_fails, {"olga"}, set(), {"olga": "Fix the webhook"}),
         (a_key_expires, {"dora"}, {"alice"}, {"dora": "Replace the key"}),
         (a_token_of_a_machine_expires, {"dora"}, {"bob"}, {"dora": "Create a new token"}),
         (a_version_in_use_is_deprecated, {"dora"}, {"alice", "bob"}, {"bob": ""}),
+        *rooms.entries("HAPPENINGS"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
@@ -94,7 +90,7 @@ def test_no_event_is_mailed_by_two_rows_and_each_has_a_name():
     mailed = [event for one in rows for event in one.events]
 
     assert len(mailed) == len(set(mailed) & set(EVENTS))
-    assert {one.topic for one in rows} == set(Topic) or not ARE_ALL_HERE
+    assert {one.topic for one in rows} == set(Topic) or not rooms.ARE_ALL_HERE
     assert not [one.name for one in rows if one.can_act is not no_reader and not one.act]
 
 
@@ -190,7 +186,7 @@ def test_home_says_what_could_not_reach_a_person_without_an_address(cast, browse
             namespace=cast.acme,
             subject="acme/vpc/aws 1.0.0",
             people=[cast.alice.pk],
-            webhooks=0,
+            receivers=0,
             message=text,
             without_address=[cast.bob.pk],
         )

@@ -1,22 +1,16 @@
 """The door of a former owner's webhook, and the mails about all that they connected."""
 
-import json
-
 import pytest
 
 from apps.accounts import namespaces
-from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from apps.lib.errors import Conflict
-from apps.notify import outbox, webhooks
-from apps.notify.models import Delivery, State
-from tests.builders.connecting import NAMES, WEBHOOK, connect_all, hand_over, own
+from tests.builders.connecting import NAMES, connect_all, own
 from tests.builders.held import key_row
 from tests.cast import person
-from tests.notify.conftest import event, sent, tell, text_of
+from tests.notify.conftest import sent, text_of
 
 
 @pytest.fixture
@@ -26,40 +20,6 @@ def eve(acme, dora):
     dora.email = "dora@acme.example"
     dora.save()
     return user
-
-
-@pytest.mark.both
-def test_a_transfer_closes_it_until_the_new_owner_confirms(acme, dora, alice, hooked):
-    hook, _, there = hooked()
-    event()
-    outbox.dispatch()
-    event(subject="acme/vpc/aws 1.3.0")
-
-    hand_over(acme, dora, alice)
-    tell()
-
-    assert there.received == []
-    waited = Delivery.objects.get()
-    assert (waited.state, waited.error) == (State.FAILED, "The webhook was suspended.")
-    hook.refresh_from_db()
-    for act in (
-        lambda: webhooks.test(hook=hook, actor=Viewer(alice)),
-        lambda: webhooks.redeliver(delivery=waited, actor=Viewer(alice)),
-    ):
-        with pytest.raises(Conflict, match="suspended: The namespace was transferred"):
-            act()
-    # Switched off and on it is suspended all the same.
-    for enabled in (False, True):
-        webhooks.change(hook=hook, actor=Viewer(alice), enabled=enabled)
-    event()
-    tell()
-    assert there.received == []
-
-    connections.confirm(namespace=acme, kind=WEBHOOK, number=hook.pk, actor=Viewer(alice))
-    event(subject="acme/vpc/aws 1.4.0")
-    tell()
-
-    assert [json.loads(message.body)["data"]["version"] for message in there.received] == ["1.4.0"]
 
 
 @pytest.mark.both
@@ -86,19 +46,6 @@ def test_the_other_owners_get_one_mail_with_all_that_is_left_behind(acme, dora, 
     mails = {to.partition("@")[0]: text_of(message) for to, message in box.received}
     assert "They still work. Confirm each of them, or remove it." in mails["dora"]
     assert "connections" not in mails["eve"], "the mail about the role alone"
-
-
-def test_webhooks_hear_of_it_with_the_list(acme, dora, eve, hooked):
-    hook, _, there = hooked(events=["connections.left-behind"])
-    made = connect_all(acme, eve)
-
-    namespaces.withdraw(grant=own(acme, eve), actor=NOBODY)
-    tell()
-
-    data = json.loads(there.received[0].body)["data"]
-    assert {(one["kind"], one["id"]) for one in data["connections"]} == {(kind, row.pk) for kind, row in made.items()}
-    assert data["url"].endswith("/namespaces/acme/connections")
-    assert hook.pk not in {one["id"] for one in data["connections"] if one["kind"] == WEBHOOK}
 
 
 @pytest.mark.both

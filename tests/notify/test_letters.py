@@ -6,12 +6,9 @@ import pytest
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, User
-from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent
 from apps.modules import answers
 from apps.notify import outbox
-from apps.notify.models import Letter, Shape, Topic, Watch
-from apps.notify.notices import notices_of
+from apps.notify.models import Letter, Topic, Watch
 from tests.builders.approving import ask_for_approval, client_of, decide, machine_of, publisher, team_of
 from tests.builders.archives import module_zip
 from tests.rows import for_each_row
@@ -71,17 +68,6 @@ def test_who_watches_reads_what_a_new_version_breaks_and_why(published, alice, b
     assert minor.text.endswith("\nBreaks users of 2.0.1: input name.\nIts publisher says: <b>Nobody</b> set it.")
 
 
-def test_programs_are_told_what_breaks_as_well(published):
-    published(version="1.2.0", data=module_zip({"main.tf": "".join(f'variable "in_{n}" {{}}\n' for n in range(7))}))
-    published(version="2.0.0", data=module_zip({"main.tf": ""}))
-    first, second = notices_of(AuditEvent.objects.filter(kind=Kind.RELEASE_PUBLISHED).order_by("pk"))
-    sentence = "Breaks users of 1.2.0: input in_0, input in_1, input in_2, input in_3, input in_4 and 2 more."
-
-    for shape in Shape:
-        assert sentence in outbox.body_of(second, shape).replace("\N{ZERO WIDTH SPACE}", "")
-        assert "reaks" not in outbox.body_of(first, shape)
-
-
 # --- Who hears of a release that awaits approval, and of the decision: by mail and by webhooks -----------------------
 
 
@@ -99,12 +85,6 @@ def waiting(acme, alice, bob, dora, charlie, published):
 
 def letters():
     return {str(letter.user): letter for letter in Letter.objects.order_by("pk")}
-
-
-def told(kind):
-    """The body of a webhook about the latest event of that kind."""
-    event = AuditEvent.objects.filter(kind=kind).latest("pk")
-    return json.loads(outbox.body_of(notices_of([event])[0], Shape.STANDARD))
 
 
 @pytest.mark.both
@@ -132,22 +112,6 @@ def test_the_author_alone_reads_once_how_it_was_decided_and_why(waiting, bob, ac
     letter = Letter.objects.get()
     assert str(letter.user) == "alice"
     assert says in f"{letter.subject}\n{letter.text}"
-
-
-def test_webhooks_have_what_a_bot_needs(waiting, bob, settings):
-    body = told("namespace:release:approval-requested")
-
-    assert body["type"] == "release.awaiting-approval"
-    data = body["data"]
-    assert (data["release"], data["digest"]) == (str(waiting.public_id), waiting.digest)
-    assert data["unusual"] == ["This is the first release of acme/vpc/aws."]
-    assert data["url"] == f"{settings.PUBLIC_URL}/releases/{waiting.public_id}"
-    assert data["by"] is None
-
-    decide(client_of(bob), waiting, "decline", reason="Not today")
-    declined = told("namespace:release:declined")
-    assert (declined["type"], declined["data"]["reason"]) == ("release.declined", "Not today")
-    assert declined["data"]["text"] == "acme/vpc/aws 1.2.0 was declined by bob."
 
 
 def test_a_bot_can_do_all_of_it_with_a_token_of_scope_publish(waiting, bob):

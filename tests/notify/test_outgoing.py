@@ -14,6 +14,7 @@ from apps.lib.errors import Invalid
 from apps.lib.net import addresses, fetching
 from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import outside
+from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders import tls
 from tests.notify.receiver import says
 from tests.rows import for_each_row
@@ -23,8 +24,8 @@ LOOPBACK = (ip_network("127.0.0.0/8"),)
 NAME = "hooks.acme.example"
 
 
-def post(url, allowed=LOOPBACK, **headers):
-    return fetching.post(url, body=b"{}", headers=headers, allowed=allowed)
+def post(url, allowed=LOOPBACK, ca_file="", **headers):
+    return fetching.post(url, body=b"{}", headers=headers, way=Outgoing(allowed, ca_file))
 
 
 def test_one_bad_address_among_good_ones_refuses_them_all(resolved, no_connection):
@@ -176,6 +177,16 @@ def test_a_certificate_of_a_trusted_authority_for_the_name_is_accepted(authority
     there = tls_receiver(authority)
     assert post(f"https://{NAME}:{there.port}/").is_success
     assert len(there.received) == 1
+
+
+def test_a_certificate_of_an_authority_of_the_file_is_accepted(tls_receiver, tmp_path):
+    private = tls.Authority("Acme's own")
+    (tmp_path / "ca.crt").write_bytes(private.pem)
+    there = tls_receiver(private)
+
+    assert post(f"https://{NAME}:{there.port}/", ca_file=str(tmp_path / "ca.crt")).is_success
+    with pytest.raises(NotAnswered, match="LARDER_OUTGOING_CA_FILE cannot be read"):
+        post(f"https://{NAME}:{there.port}/", ca_file=str(tmp_path / "gone.crt"))
 
 
 @for_each_row(

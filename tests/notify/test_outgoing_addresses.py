@@ -160,7 +160,7 @@ BAD_NAMES = {
 def test_a_name_that_cannot_be_called_is_refused_before_it_is_resolved(url):
     with pytest.raises(Invalid, match=BAD_NAMES[url]) as refused:
         addresses.check_url(url)
-    assert "LARDER_WEBHOOK_ALLOW" in refused.value.hint
+    assert "LARDER_OUTGOING_ALLOW" in refused.value.hint
 
 
 @for_each_row("url", [f"http://{NAME}/", f"https://{NAME}:8443/", "http://db:8080/", "http://db.internal./"])

@@ -98,7 +98,7 @@ def test_the_search_finds_sections_by_the_words_that_people_search_for_and_count
 
 
 @pytest.mark.django_db
-@for_each_row("url", ["/how-to-use", "/help", "/help/using", "/api/docs", "/api/docs/webhooks", "/help?q=token"])
+@for_each_row("url", ["/how-to-use", "/help", "/help/using", "/api/docs", "/api/docs/teams", "/help?q=token"])
 def test_all_of_docs_has_one_index_and_one_search(read, url):
     page = read(url)
     side = page.partition('class="docs__side')[2].partition("</details>")[0]
@@ -116,7 +116,7 @@ def test_all_of_docs_has_one_index_and_one_search(read, url):
     [
         ("netrc", ["/how-to-use#token"]),
         ("rotate secret key", ["/help/operations/keys#user-content-rotate-the-secret-key"]),
-        ("webhook rotate", ["/api/docs/webhooks#post_site_webhook_rotate"]),
+        ("key revoke", ["/api/docs/namespaces#post_key_revoke"]),
         ("x-no-such-word", []),
     ],
 )

@@ -74,7 +74,7 @@ def refused(response, release, name):
 
 
 @pytest.mark.both
-def test_modules_v1_feeds_and_badges_name_it_once_the_time_has_come(tofu, module):
+def test_modules_v1_name_it_once_the_time_has_come(tofu, module):
     client = tofu()
 
     def listed():
@@ -83,9 +83,6 @@ def test_modules_v1_feeds_and_badges_name_it_once_the_time_has_come(tofu, module
         latest = client.get(MODULE).json()
         assert (latest["version"], set(latest["versions"])) == (found[0], set(found))
         assert client.get(f"{MODULE}/download").headers["Location"].endswith(f"/{found[0]}/download")
-        feed = client.get("/modules/pantry/vpc/aws/feed.atom").content
-        assert [number for number in ("1.2.0", "1.0.0") if number.encode() in feed] == found
-        assert found[0].encode() in client.get("/modules/pantry/vpc/aws/badge/version.svg").content
         return found
 
     assert listed() == ["1.0.0"]
@@ -208,7 +205,6 @@ def test_the_oci_mirror_leads_there_once_the_time_has_come(tofu, provider):
         f"{MODULE}/versions",
         MODULE,
         f"{MODULE}/1.0.0",
-        "/modules/pantry/vpc/aws/feed.atom",
         f"{PROVIDER}/versions",
         PROVIDER,
         f"{PROVIDER}/1.0.0",

@@ -87,7 +87,7 @@ def test_a_draft_says_how_large_it_may_be(draft_client, settings):
     draft_client.open()
     refused = draft_client.put(DOCS, docs.archive())
     assert refused.status_code == 413
-    assert "LARDER_PROVIDER_DOCS_MAX_BYTES" in refused.content.decode()
+    assert "provider_docs_max_bytes of LARDER_LIMITS" in refused.content.decode()
 
 
 @pytest.mark.both

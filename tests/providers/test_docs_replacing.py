@@ -128,7 +128,7 @@ def test_a_body_that_is_too_large_or_empty_or_a_form_is_refused_at_once(alices, 
     settings.PROVIDER_DOCS_MAX_BYTES = 100
     status, document = put(alices, docs.archive())
     assert status == 413
-    assert "LARDER_PROVIDER_DOCS_MAX_BYTES" in json.dumps(document)
+    assert "provider_docs_max_bytes of LARDER_LIMITS" in json.dumps(document)
     assert not DocsArchive.objects.exists()
 
 

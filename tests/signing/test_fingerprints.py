@@ -14,7 +14,7 @@ from apps.signing import vault
 from apps.signing.models import KeyFingerprint
 from registry_site.startup import checks, shared_keys
 from tests.builders.held import held_key
-from tests.key_services import reseal
+from tests.signing.private_keys import reseal
 
 pytestmark = pytest.mark.django_db
 

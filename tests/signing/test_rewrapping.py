@@ -11,7 +11,7 @@ from apps.signing import vault
 from apps.signing.models import PrivateKey, SigningKey
 from apps.signing.signer import SealBroken, SignerUnavailable, sign
 from tests.builders.held import held_key
-from tests.key_services import reseal
+from tests.signing.private_keys import reseal
 
 KEK = Path(settings.DATA_DIR) / "signing" / "kek"
 NEW, NEWER = "ab" * 32, "cd" * 32

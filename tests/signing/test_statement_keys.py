@@ -21,7 +21,7 @@ from apps.signing.models import PrivateStatementKey, StatementKey
 from apps.signing.tasks import make_statement_key
 from apps.signing.vault import SealBroken, SignerUnavailable
 from tests.builders.held import held_key
-from tests.key_services import reseal
+from tests.signing.private_keys import reseal
 from tests.threads import at_once
 
 pytestmark = pytest.mark.django_db

@@ -3,8 +3,9 @@
 import pytest
 
 from apps.accounts.models import Namespace
+from apps.signing.gpg import Gpg
 from apps.signing.models import SigningKey, State
-from apps.signing.verifying import BadSignature, verify
+from apps.signing.verifying import BadSignature, problems, verify
 from tests.builders.held import key_row
 from tests.builders.keys import signing_key
 from tests.rows import for_each_row
@@ -136,3 +137,35 @@ def test_a_bad_key_beside_it_spoils_nothing(acme: Namespace) -> None:
     good, bad = key_row(acme), key_row(acme, "foreign")
     bad.armor = bad.armor[:150] + "////" + bad.armor[154:]
     assert verify(data=DATA, signature=signing_key().sign(DATA), keys=[bad, good]) == good
+
+
+def test_many_signatures_are_judged_like_each_alone_and_good_ones_share_a_process(acme, monkeypatch):
+    key, made = key_row(acme), signing_key()
+    good = [(DATA + bytes([n]), made.sign(DATA + bytes([n]))) for n in range(3)]
+    signed = [
+        good[0],
+        (good[0][0], good[1][1]),
+        good[1],
+        (DATA, signing_key("foreign").sign(DATA)),
+        (DATA, made.sign(DATA, "--default-sig-expire", "5d")),
+        good[2],
+    ]
+    codes = [found.reason.code if found else "" for found in problems(key, signed)]
+    assert codes == ["", "signature_bad", "", "signature_foreign", "signature_expired", ""]
+    for (data, signature), code in zip(signed, codes, strict=True):
+        if code:
+            assert refusal_of(signature, key, data=data, was_accepted=True).reason.code == code
+
+    started = []
+    run = Gpg._open_subprocess
+
+    def counted(*words):
+        started.append(words)
+        return run(*words)
+
+    monkeypatch.setattr(Gpg, "_open_subprocess", counted)
+    assert problems(key, good * 20) == [None] * 60
+    assert len(started) < 5  # import and list the key, and verify
+    SigningKey.objects.update(state=State.REVOKED)
+    key.refresh_from_db()
+    assert {found.reason.code for found in problems(key, good) if found} == {"signature_revoked_key"}

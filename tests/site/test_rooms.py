@@ -25,7 +25,6 @@ from tests.house import sources
 from tests.mutations.__main__ import copied, selection
 from tests.programs import CHECKOUT
 from tests.rooms import ARE_ALL_HERE
-from tests.rows import for_each_row
 from tests.turns import TODAY
 
 LISTS = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)}
@@ -77,6 +76,23 @@ call_command("makemigrations", check=True, dry_run=True, verbosity=0)
 sys.exit(pytest.main(["--collect-only", "-qq", "-p", "no:cacheprovider"]))
 """
 PARALLEL = ("-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder")
+# Routes that are gone with their room.
+GONE = {
+    "assistants": ["assistants:mcp"],
+    "git": ["portal:git-repositories"],
+    "mirror": ["portal:mirror"],
+    "saml": ["portal:saml-acs"],
+    "checks": ["portal:namespace-checks"],
+    "trusted": ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"],
+    "reporting": ["api:usage"],
+    "graph": ["portal:module-graph", "api:module-dependents"],
+    "builder": ["portal:module-usage"],
+    "bulk": ["api:versions-yank"],
+    "feeds": ["portal:module-feed", "portal:namespace-feed", "portal:provider-badge"],
+    "webhooks": ["portal:webhooks", "portal:site-webhooks", "api:webhooks", "api:site-webhooks"],
+    "traffic": ["portal:traffic"],
+    "cleanup": ["portal:namespace-cleanup", "api:cleanup"],
+}
 # Collecting takes half a minute: one of them by turns in CI, all at night.
 OF_TODAY = [*INSTALLED_ROOMS][TODAY % len(INSTALLED_ROOMS)]
 EACH = [
@@ -169,23 +185,9 @@ def test_nothing_else_names_a_room_that_can_be_left_out():
     assert found - EXCEPTIONS == {"registry_site/rooms.py"}
 
 
-@pytest.mark.slow
-@for_each_row(
-    ("left_out", "gone"),
-    [
-        ("assistants", ["assistants:mcp"]),
-        ("git", ["portal:git-repositories"]),
-        ("mirror", ["portal:mirror"]),
-        ("saml", ["portal:saml-acs"]),
-        ("checks", ["portal:namespace-checks"]),
-        ("trusted", ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"]),
-        ("reporting", ["api:usage"]),
-        ("graph", ["portal:module-graph", "api:module-dependents"]),
-        ("builder", ["portal:module-usage"]),
-        ("cleanup", ["portal:namespace-cleanup", "api:cleanup"]),
-    ],
-)
-def test_a_room_that_is_left_out_is_nowhere(left_out, gone, tmp_path):
+@pytest.mark.parametrize("left_out", [pytest.param(",".join(INSTALLED_ROOMS), marks=pytest.mark.slow, id="all"), *EACH])
+def test_a_room_that_is_left_out_is_nowhere(left_out, tmp_path):
+    gone = [route for room in left_out.split(",") for route in GONE.get(room, [])]
     (tmp_path / "secret_key").write_text("only-for-tests-" + "x" * 50)
     chosen = {
         "LARDER_WITHOUT": left_out,
@@ -230,7 +232,8 @@ def test_without_its_folder_all_the_rest_is_sound(room, tmp_path):
     assert not _checked(folder)
 
 
-@pytest.mark.parametrize("room", EACH)
+@pytest.mark.nightly
+@pytest.mark.parametrize("room", INSTALLED_ROOMS)
 def test_left_out_its_tests_are_too_and_all_the_rest_is_sound(room):
     assert not _checked(CHECKOUT, room)
 

@@ -5,14 +5,16 @@ Lists come in pages: `{"<what>": […], "next": "/api/v1/…?cursor=…"}`; `nex
 to its list and query; clients follow `next` and read nothing into it.
 """
 
+import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from difflib import get_close_matches
 from http import HTTPStatus
 from typing import Any, TypeVar
 
 from django.conf import settings
-from django.db.models import QuerySet
+from django.db.models import DateTimeField, Q, QuerySet
 from django.urls import reverse
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -83,19 +85,61 @@ SLOT_SECONDS = 30.0
 # Of what can break somebody. It answers `shapes.Consequences`.
 DRY_RUN = {"dry_run": "1: return who would be affected, and change nothing. The body is ignored."}
 CURSOR = {"cursor": "The value from `next` of the previous page."}
-_LAST_OFFSET = 10_000_000
+# A page costs as much as all rows before it, unless the list begins with the newest.
+_LAST_OFFSET = 100_000
+_AFTER = re.compile(r"([0-9]{1,17})-([0-9]{1,18})")
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def page_of(request: Request, rows: QuerySet[Any] | Sequence[Any]) -> tuple[list[Any], str | None]:
-    """A page of rows in a total order, and `next`; one row more is read to learn whether there is one."""
-    text = request.query_params.get("cursor", "0")
-    if not (text.isascii() and text.isdecimal() and len(text) < len(str(_LAST_OFFSET))):
-        raise Invalid(
-            f"The cursor {text[:40]!a} does not belong to this list.", hint="Follow `next` of the page before."
-        )
-    end = int(text) + PAGE_SIZE
-    found = list(rows[int(text) : end + 1])
-    return found[:PAGE_SIZE], next_page(request, str(end)) if len(found) > PAGE_SIZE else None
+    """A page of rows in a total order, and `next`; one row more is read to learn whether there is one.
+
+    A list that begins with the newest continues after the time and number of its last row, any other one by counting.
+    """
+    text = request.query_params.get("cursor", "")
+    time = _time_of(rows)
+    if time and isinstance(rows, QuerySet):
+        found = list(_after(rows, time, text)[: PAGE_SIZE + 1])
+        last = found[PAGE_SIZE - 1] if len(found) > PAGE_SIZE else None
+        end = f"{(getattr(last, time) - _EPOCH) // timedelta(microseconds=1)}-{last.pk}" if last else ""
+    else:
+        start = _offset(text)
+        found = list(rows[start : start + PAGE_SIZE + 1])
+        end = str(start + PAGE_SIZE)
+    return found[:PAGE_SIZE], next_page(request, end) if len(found) > PAGE_SIZE else None
+
+
+def _time_of(rows: QuerySet[Any] | Sequence[Any]) -> str:
+    """Return the column of a list that is ordered by a time and then by number, both descending; "" for any other."""
+    order = rows.query.order_by if isinstance(rows, QuerySet) else ()
+    if len(order) != 2 or order[1] != "-pk" or not isinstance(order[0], str):  # noqa: PLR2004  # a time and a number
+        return ""
+    name = order[0].removeprefix("-")
+    columns = {column.name: column for column in rows.model._meta.concrete_fields}  # type: ignore[union-attr]  # noqa: SLF001
+    is_time = isinstance(columns.get(name), DateTimeField) and not columns[name].null
+    return name if is_time and name != order[0] else ""
+
+
+def _after(rows: QuerySet[Any], time: str, text: str) -> QuerySet[Any]:
+    if not text:
+        return rows
+    if (last := _AFTER.fullmatch(text)) is None:
+        raise _foreign(text)
+    at = _EPOCH + timedelta(microseconds=int(last[1]))
+    # The last condition is what an index serves.
+    return rows.filter(Q(**{f"{time}__lt": at}) | Q(pk__lt=int(last[2])), **{f"{time}__lte": at})
+
+
+def _offset(text: str) -> int:
+    if text and not (text.isascii() and text.isdecimal()):
+        raise _foreign(text)
+    if len(text) > len(str(_LAST_OFFSET)) or int(text or 0) > _LAST_OFFSET:
+        raise Invalid(f"The list is read up to row {_LAST_OFFSET:,}.", hint="Ask for less: use the list's parameters.")
+    return int(text or 0)
+
+
+def _foreign(text: str) -> Invalid:
+    return Invalid(f"The cursor {text[:40]!a} does not belong to this list.", hint="Follow `next` of the page before.")
 
 
 def next_page(request: Request, cursor: str) -> str:

@@ -26,7 +26,8 @@ def read_json(request: Request) -> dict[str, Any]:
 def read_body(request: Request) -> bytes:
     """The bytes of a JSON body. Raises TooLarge beyond JSON_MAX_BYTES."""
     limit = settings.JSON_MAX_BYTES
-    return b"".join(counted(chunks(request.META), limit=limit, what="The JSON body", setting="LARDER_JSON_MAX_BYTES"))
+    setting = "json_max_bytes of LARDER_LIMITS"
+    return b"".join(counted(chunks(request.META), limit=limit, what="The JSON body", setting=setting))
 
 
 def parse_json(body: bytes) -> dict[str, Any]:

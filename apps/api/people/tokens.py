@@ -36,7 +36,7 @@ class RotateInput(serializers.Serializer[Any]):
         required=False,
         min_value=1,
         max_value=tokens.LONGEST_LIFETIME.days,
-        help_text="Days until it expires; the default is LARDER_TOKEN_DAYS.",
+        help_text="Days until it expires; the default is token_days of LARDER_LIFETIMES.",
     )
 
 

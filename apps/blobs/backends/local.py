@@ -116,11 +116,16 @@ class LocalBackend:
     def older(self, prefix: str, before: datetime) -> Iterator[str]:
         folder, _, name = checked(prefix).rpartition("/")
         with disk_errors():
-            for top in sorted((self.path(folder) if folder else self.root).glob(f"{name}*")):
+            for top in (self.path(folder) if folder else self.root).glob(f"{name}*"):
                 # One folder at a time, each with a small part of the objects.
-                for path in sorted([top, *top.rglob("*")]):
-                    if _is_older(path, before):
-                        yield path.relative_to(self.root).as_posix()
+                walked = (
+                    os.walk(top, onerror=_raise_unless_gone) if top.is_dir() else [(str(top.parent), [], [top.name])]
+                )
+                for found, folders, names in walked:
+                    folders.sort()
+                    for path in (Path(found, name) for name in sorted(names)):
+                        if _is_older(path, before):
+                            yield path.relative_to(self.root).as_posix()
 
     def drop_older(self, folder: str, before: datetime, *, kept: Collection[str] = ()) -> int:
         dropped = 0
@@ -211,6 +216,11 @@ def _link_once(source: Path, target: Path) -> bool:
         # The loser syncs too: its False acknowledges bytes that the winner may not have synced yet.
         settle(target.parent)
     return created
+
+
+def _raise_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
 def _is_older(path: Path, before: datetime) -> bool:

@@ -4,12 +4,14 @@ import hashlib
 import os
 from collections.abc import Iterator
 from datetime import timedelta
+from itertools import tee
 from pathlib import Path
 
 from django.utils import timezone
 
 from apps.blobs import backends, store
 from apps.lib.errors import RegistryError
+from apps.lib.process import parallel
 
 # Below these a ledger entry and an epoch are found.
 LEDGER = ("ledger/module", "ledger/provider")
@@ -27,8 +29,9 @@ def path_of(digest: str) -> str:
 
 def own_objects() -> Iterator[tuple[str, bytes]]:
     """Yield key and bytes of each; one that goes meanwhile (an older epoch) is left out."""
-    for key in _keys(OWN):
-        if (data := store.get(key)) is not None:
+    keys, same = tee(_keys(OWN))
+    for key, data in zip(keys, parallel.each(store.get, same), strict=True):
+        if data is not None:
             yield key, data
 
 
@@ -39,7 +42,7 @@ def ledger_keys() -> Iterator[str]:
 def _keys(prefixes: tuple[str, ...]) -> Iterator[str]:
     later = timezone.now() + timedelta(days=1)
     for prefix in prefixes:
-        yield from sorted(backends.current().older(prefix, later))
+        yield from backends.current().older(prefix, later)
 
 
 def save_blob(digest: str, target: Path, *, is_linked: bool) -> int:
@@ -92,6 +95,8 @@ def digest_of(file: Path) -> str:
 def load_blob(digest: str, source: Path) -> bool:
     """Store a file's bytes as a blob; return False if it is there already. Raises Unequal."""
     backend = backends.current()
+    if backend.size(path_of(digest)) == source.stat().st_size:
+        return False  # its name came after its bytes
     tally = hashlib.sha256()
 
     def parts() -> Iterator[bytes]:

@@ -9,17 +9,15 @@ from django.conf import settings
 from apps.contrib.apply import document
 from apps.contrib.apply.calls import Calls, operator
 from apps.contrib.apply.planning import Run, Step
-from apps.lib.errors import Invalid
 
 log = structlog.get_logger("larder.apply")
 
 
 def steps(path: Path, *, acts: bool) -> Iterator[Step]:
     """Read the whole file first, then yield each difference; with `acts` it is made true by then. Raises Invalid."""
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise Invalid(f"{path} cannot be read: {error}.", hint="Name a file of YAML in UTF-8.") from None
+    text = document.text_of(path, most=document.LONGEST)
+    if acts:
+        _ = settings.SECRET_KEY  # which webhooks and credentials need: else the first of these fails
     read = document.read(text, settings.APPLY.variable)
     yield from Run(Calls(operator()), acts=acts).steps(read)
 

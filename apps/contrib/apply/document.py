@@ -9,21 +9,21 @@
 Its words are those of the API. A value `{from_file: …}` or `{from_variable: …}` is read from there.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from apps.api.frame.base import Body
 from apps.contrib.apply import calls
 from apps.lib.errors import Invalid
+from apps.lib.formats import strict_yaml
 from apps.lib.text.counting import many
 from apps.room import Described, rooms
 
 LONGEST = 4 * 1024 * 1024  # bytes of a file
+LONGEST_VALUE = 256 * 1024  # bytes of a file that a value is read from
 MOST = 200_000  # values in it, after aliases
 SHOWN = 20  # mistakes that are listed
 REFERENCES = ("from_file", "from_variable")
@@ -62,55 +62,37 @@ def kinds(within: str = "") -> list[Described]:
     return [kind for room in rooms() for kind in room.described if kind.within == within]
 
 
+def text_of(path: Path, *, most: int) -> str:
+    """Read a file, or as much of it as shows that it is too long: a device has no end. Raises Invalid."""
+    try:
+        with path.open("rb") as file:
+            raw = file.read(most + 1)
+        text = raw.decode("utf-8-sig")
+    except OSError as error:
+        raise Invalid(f"{path} cannot be read: {error.strerror or error}.") from None
+    except (UnicodeDecodeError, ValueError):
+        raise Invalid(f"{path} is not text in UTF-8.") from None
+    if len(raw) > most:
+        raise Invalid(f"{path} has more than {most // 1024:,} KiB.")
+    return text
+
+
 def read(text: str, variable: Callable[[str], str]) -> Document:
     """Raises Invalid with all mistakes, each with its place. `variable`: what one of the environment has."""
-    if len(text.encode()) > LONGEST:
-        raise Invalid(f"The file has more than {LONGEST // 1024**2} MiB.", hint="Split it: what a file lacks stays.")
-    data = _parsed(text)
+    data = strict_yaml.load(text)
     if not isinstance(data, dict):
         raise Invalid(f"The file is {_named(data)}, expected keys such as `namespaces:`.")
     reader = _Reader(variable)
     reader.count(data, "the file", ())
     prune = reader.prune(data.pop(PRUNE, []))
     entries = reader.children(data, "", "", ())
-    if unknown := reader.unknown(data, "", {}):
+    if unknown := reader.unknown(data, "", ()):
         reader.mistakes += unknown
     if mistakes := list(dict.fromkeys(reader.mistakes)):
         more = [f"and {len(mistakes) - SHOWN} more"] if len(mistakes) > SHOWN else []
         listed = "\n".join(f"  {one}" for one in (*mistakes[:SHOWN], *more))
         raise Invalid(f"The file has {many(len(mistakes), 'mistake')}:\n{listed}\n", hint="Nothing was changed.")
     return Document(entries, prune, frozenset(data))
-
-
-class _Loader(yaml.SafeLoader):
-    """YAML without tags of its own, and without two values for one key."""
-
-
-def _mapping(loader: _Loader, node: yaml.MappingNode) -> dict[Any, Any]:
-    loader.flatten_mapping(node)
-    found: dict[Any, Any] = {}
-    for key_node, value_node in node.value:
-        key = loader.construct_object(key_node, deep=True)
-        if not isinstance(key, str):
-            raise Invalid(f"Line {key_node.start_mark.line + 1}: the key {key!r} is not text.", hint="Quote it.")
-        if key in found:
-            raise Invalid(f"Line {key_node.start_mark.line + 1}: {key!a} is there twice.", hint="Keep one of them.")
-        found[key] = loader.construct_object(value_node, deep=True)
-    return found
-
-
-_Loader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _mapping)
-
-
-def _parsed(text: str) -> Any:
-    try:
-        return yaml.load(text, _Loader) or {}  # noqa: S506  # a SafeLoader
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark else ""
-        raise Invalid(f"{where}the file is not YAML: {getattr(error, 'problem', None) or error}.") from None
-    except RecursionError:
-        raise Invalid("The file is nested too deeply, or contains itself.") from None
 
 
 class _Reader:
@@ -193,12 +175,12 @@ class _Reader:
         except Invalid as refused:
             self.mistakes.append(f"{place}: {refused}")
             return None
-        known = {word: taken for shape in shapes for word, taken in shape().fields.items()}
+        known = frozenset[str]().union(*map(calls.names_in, shapes))
         self.mistakes += self.unknown(fields, f"{place}: ", known, inner_words)
         self.mistakes += self.wrong(entry, shapes, place)
         return entry
 
-    def unknown(self, given: dict[str, Any], place: str, known: Mapping[str, Any], more: Any = ()) -> list[str]:
+    def unknown(self, given: dict[str, Any], place: str, known: Collection[str], more: Any = ()) -> list[str]:
         names = {*known, *more} or {kind.word for kind in kinds()} | {PRUNE}
         if not place:
             return [_unknown("The file", one, names) for one in given if one not in names]
@@ -208,7 +190,7 @@ class _Reader:
         """Return what the API would say of the fields of each call, without their context."""
         found = []
         for shape in shapes:
-            some = {name: value for name, value in entry.fields.items() if name in shape().fields}
+            some = {name: value for name, value in entry.fields.items() if name in calls.names_in(shape)}
             filled = shape(data=some)
             if (some or shape is shapes[0]) and not filled.is_valid():
                 found += [f"{place}: {name}: {_first(said)}" for name, said in filled.errors.items()]
@@ -228,9 +210,9 @@ class _Reader:
                 self.mistakes.append(f"{place}: the variable {source!a} is not set.")
             return self.variable(source)
         try:
-            return Path(source).read_text().strip()
-        except (OSError, ValueError) as error:
-            self.mistakes.append(f"{place}: the file {source!a} cannot be read: {error}.")
+            return text_of(Path(source), most=LONGEST_VALUE).strip()
+        except Invalid as refused:
+            self.mistakes.append(f"{place}: {refused}")
             return ""
 
 
@@ -254,8 +236,8 @@ def urls_of(entry: Entry, number: str = "") -> tuple[str, str]:
 
 def _unknown(place: str, word: str, known: Any) -> str:
     nearest = get_close_matches(word, known, 1)
-    listed = f"did you mean {nearest[0]}?" if nearest else f"there are {', '.join(sorted(known))}."
-    return f"{place} has no {word!a}: {listed}"
+    listed = f"did you mean {nearest[0]}?" if nearest else f"expected one of {', '.join(sorted(known))}."
+    return f"{place}: {word!a} is unknown: {listed}"
 
 
 def _first(said: Any) -> str:
@@ -266,4 +248,4 @@ def _first(said: Any) -> str:
 
 def _named(value: Any) -> str:
     words = {dict: "a map", list: "a list", str: "text", bool: "a truth value", int: "a number", type(None): "empty"}
-    return words.get(type(value), type(value).__name__)
+    return words.get(type(value), f"a {type(value).__name__}")

@@ -5,13 +5,14 @@ difference like any other.
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from django.db import transaction
 
-from apps.contrib.apply.calls import ACCOUNT, Calls, Refused, address, has, takes
+from apps.contrib.apply.calls import ACCOUNT, Calls, Refused, address, has, names_in, takes
 from apps.contrib.apply.document import Document, Entry, kinds, urls_of
 from apps.contrib.apply.models import SentSecret
 from apps.lib.errors import Invalid
@@ -19,6 +20,8 @@ from apps.room import Described
 
 ADD, CHANGE, REMOVE = "+", "~", "-"
 LONGEST = 60  # characters of a value in a plan
+# Read the list of a kind, once.
+Rows = Callable[[], list[dict[str, Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +82,23 @@ class Run:
         above: dict[str, Any] | None,
         words: frozenset[str],
     ) -> Iterator[Step]:
-        rows = self._rows(kind, parents, above) if kind.rows and (kind.is_numbered or kind.word in self.prune) else []
+        # At most once for all of them, and never for a kind that the file does not describe here.
+        rows = cache(lambda: self._rows(kind, parents, above))
+        if is_pruned := kind.word in self.prune and kind.word in words:
+            rows()  # as it was before
         for entry in own:
             found = self._entry(entry, rows, above)
             yield from found if parents else self._whole(found)
-        if kind.word in self.prune and kind.word in words:
-            yield from self._removed(kind, own, rows, parents)
+        if is_pruned:
+            yield from self._removed(kind, own, rows(), parents)
 
-    def _entry(self, entry: Entry, rows: list[dict[str, Any]], above: dict[str, Any] | None) -> Iterator[Step]:
+    def _entry(self, entry: Entry, rows: Rows, above: dict[str, Any] | None) -> Iterator[Step]:
         try:
             current = self._current(entry, rows, above)
             yield from self._difference(entry, current)
-            # What contains others is there by now, unless this is a plan.
-            seen = current if current is not None or not self.acts else self._current(entry, [], above)
+            seen = current
+            if current is None and self.acts and (entry.inner or entry.words):
+                seen = self._current(entry, rows, above)  # what contains others is there by now
             yield from self._level(entry.inner, entry.kind.word, (*entry.parents, entry.name), seen, entry.words)
         except Refused as refused:
             raise self._refused(entry, refused) from None
@@ -101,19 +108,17 @@ class Run:
         kept = f"Nothing of {top} was changed; what comes before it was." if self.acts else ""
         return Invalid(f"{entry.place}: {refused}", hint=f"{refused.hint} {kept}".strip())
 
-    def _current(self, entry: Entry, rows: list[dict[str, Any]], above: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _current(self, entry: Entry, rows: Rows, above: dict[str, Any] | None) -> dict[str, Any] | None:
         kind = entry.kind
         if entry.parents and above is None:
             return None
         if kind.is_numbered:
-            return next((row for row in rows if _is_same(entry, row)), None)
+            return next((row for row in rows() if _is_same(entry, row)), None)
         if kind.rows.startswith("."):
             return next((row for row in inner(kind, above) if row.get(entry.by) == entry.name), None)
         one, _ = urls_of(entry)
         if not has(one, "GET"):
-            return next(
-                (row for row in self._rows(kind, entry.parents, above) if row.get(entry.by) == entry.name), None
-            )
+            return next((row for row in rows() if row.get(entry.by) == entry.name), None)
         found = self.calls.get(one)
         return None if found is None else dict(kind.fields_of(found))
 
@@ -171,10 +176,10 @@ class Run:
             self.calls.ask("PATCH", one, {name: entry.fields[name] for name in changed})
         else:
             shape = takes(one, "PUT")
-            if shape is None or any(name in shape().fields for name in changed):
+            if shape is None or any(name in names_in(shape) for name in changed):
                 # A PUT says all that it takes.
                 kept = {
-                    name: current[name] for name in (shape().fields if shape else ()) if current.get(name) is not None
+                    name: current[name] for name in (names_in(shape) if shape else ()) if current.get(name) is not None
                 }
                 self.calls.ask("PUT", one, _of_shape(shape, kept | entry.fields))
             self._patch(one, {name: entry.fields[name] for name in changed}, beside=shape)
@@ -182,7 +187,7 @@ class Run:
 
     def _patch(self, one: str, fields: dict[str, Any], *, beside: Any) -> None:
         """Send what only PATCH takes."""
-        rest = {name: value for name, value in fields.items() if beside is None or name not in beside().fields}
+        rest = {name: value for name, value in fields.items() if beside is None or name not in names_in(beside)}
         if rest and has(one, "PATCH"):
             self.calls.ask("PATCH", one, rest)
 
@@ -233,6 +238,8 @@ def _is(wanted: Any, current: Any) -> bool:
         if is_list and not any(isinstance(one, dict | list) for one in wanted):
             return sorted(map(str, wanted)) == sorted(map(str, current))
         return is_list and all(_is(one, other) for one, other in zip(wanted, current, strict=True))
+    if isinstance(wanted, str) and isinstance(current, str):
+        return wanted.strip() == current.strip()  # the API trims, and a block of YAML ends in a new line
     # 0 is not null, which is the registry's default.
     return bool(
         wanted == current
@@ -252,12 +259,12 @@ def _secrets(entry: Entry) -> dict[str, str]:
 
 
 def _of_shape(shape: Any, fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if shape is not None and name in shape().fields}
+    return {name: value for name, value in fields.items() if shape is not None and name in names_in(shape)}
 
 
 def _takes_field(url: str, method: str, name: str) -> bool:
     shape = takes(url, method)
-    return shape is not None and name in shape().fields
+    return shape is not None and name in names_in(shape)
 
 
 def _shown(entry: Entry, name: str, value: Any) -> str:
@@ -265,5 +272,5 @@ def _shown(entry: Entry, name: str, value: Any) -> str:
 
 
 def _text(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = " ".join(value.split()) if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
     return f"{text[:LONGEST]}…" if len(text) > LONGEST else text or '""'

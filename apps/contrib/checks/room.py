@@ -34,6 +34,7 @@ class Checks(Room):
         "sweep-checks": {"task": "checks.sweep", "schedule": 60.0},
         "prune-checks": {"task": "checks.prune", "schedule": crontab(hour=3, minute=22)},
     }
+    events = ("events.EVENTS",)
     attention = ("attention.WAITING", "attention.FINDINGS")
 
     after_publication = ("sending.published",)

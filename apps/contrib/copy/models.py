@@ -1,11 +1,22 @@
+import json
+import zlib
 from typing import Any
 
 from django.db import models
 from django.db.models import Q
 
-from apps.contrib.copy import packed
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.tree import layout
+
+
+def packed(document: Any) -> bytes:
+    """JSON in a column: what an address has is a long list of digests."""
+    return zlib.compress(json.dumps(document, separators=(",", ":")).encode(), 1) if document else b""
+
+
+def unpacked(column: bytes | memoryview) -> Any:
+    """Return the document; an empty one for an empty column."""
+    return json.loads(zlib.decompress(column)) if column else {}
 
 
 class Copy(models.Model):
@@ -73,7 +84,7 @@ class Written(models.Model):
     @property
     def paths(self) -> dict[str, str]:
         """The SHA-256 of each file that it should have, by path."""
-        files: dict[str, Any] = packed.unpacked(self.files)
+        files: dict[str, Any] = unpacked(self.files)
         return {layout.path_of(place, is_public=self.is_public): one[0] for place, one in files.items()}
 
 

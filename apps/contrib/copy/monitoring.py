@@ -1,7 +1,11 @@
-"""The lag of the copy, for /metrics, the check-up, the status page and Operate. The copy itself is not read."""
+"""The lag of the copy and of a follower, for /metrics, the check-up, the status page and Operate.
+
+Neither the copy nor the leader is asked: a row says what the writer found, a file what the last pass did.
+"""
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import datetime, timedelta
+from math import inf
 
 from django.conf import settings
 from django.db.models import QuerySet
@@ -9,6 +13,7 @@ from django.utils import timezone
 from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 
+from apps.contrib.copy.follower import trusting
 from apps.contrib.copy.models import Copy, Root
 from apps.contrib.copy.writing import following
 
@@ -25,7 +30,12 @@ def followed() -> Copy | None:
 
 
 def families() -> Iterator[Metric]:
-    """Yield nothing where no copy follows."""
+    """Yield nothing where no copy follows, and no leader is followed."""
+    if settings.FOLLOW.url:
+        words = "Seconds since the follower last had all that its leader has; +Inf: never."
+        yield GaugeMetricFamily("larder_follower_behind_seconds", words, follower_behind())
+        failing = float(bool(trusting.read_state().get("error")))
+        yield GaugeMetricFamily("larder_follower_failing", "1 while the leader is unavailable or refused.", failing)
     copy = followed()
     if copy is None:
         return
@@ -40,8 +50,15 @@ def families() -> Iterator[Metric]:
 
 
 def part_states() -> dict[str, bool]:
-    """Return whether the copy is current; empty where none follows."""
-    return {"static-copy": following.behind() < LATE} if settings.STATIC_COPY.url else {}
+    """Return whether the copy, and this follower, are current; without those that there are not."""
+    copy = {"static-copy": following.behind() < LATE} if settings.STATIC_COPY.url else {}
+    return copy | ({"leader": follower_behind() < LATE.total_seconds()} if settings.FOLLOW.url else {})
+
+
+def follower_behind() -> float:
+    """Return for how many seconds the tree has not had all that the leader has; +Inf before it has had it once."""
+    complete_at = trusting.read_state().get("complete_at")
+    return (timezone.now() - datetime.fromisoformat(complete_at)).total_seconds() if complete_at else inf
 
 
 def look() -> Iterator[Told]:
@@ -63,6 +80,21 @@ def look() -> Iterator[Told]:
     else:
         when = f"{copy.current_at:%Y-%m-%d at %H:%M:%S} UTC" if copy.current_at else "not yet"
         yield OK, f"last current {when}", ""
+
+
+def look_at_leader() -> Iterator[Told]:
+    """Yield what the last pass found."""
+    if not settings.FOLLOW.url:
+        yield OK, "no leader (LARDER_FOLLOW)", ""
+        return
+    state, late = trusting.read_state(), follower_behind()
+    if state.get("error"):
+        yield FAIL, state["error"], "The follower serves what it has until this is corrected."
+    elif late > LATE.total_seconds():
+        missing = state.get("missing", "all")
+        yield WARN, f"{missing} addresses are not up to date", "Wait for their bytes; the web process fetches them."
+    else:
+        yield OK, f"follows {settings.FOLLOW.url}, number {state['sequence']}", ""
 
 
 def failing() -> QuerySet[Copy]:

@@ -8,8 +8,8 @@ class Copy(Room):
 
     settings = {
         "STATIC_COPY": "settings_values.read",
-        "COPY_EDGE": "edge.settings_values.read_edge",
-        "FOLLOW": "edge.settings_values.read_follow",
+        "COPY_EDGE": "settings_values.read_edge",
+        "FOLLOW": "settings_values.read_follow",
     }
     root_urls = ("apps.contrib.copy.edge.urls", "apps.contrib.copy.serving.packages")
     middleware = ("follower.serving.Follower", "writing.acknowledging.Acknowledged")
@@ -36,9 +36,9 @@ class Copy(Room):
             "It is unreachable, or was refused. The follower serves what it has.",
         ),
     }
-    part_states = ("monitoring.part_states", "follower.monitoring.part_states")
-    doctor_looks = {"static copy": "monitoring.look", "leader": "follower.monitoring.look"}
-    metric_families = ("monitoring.families", "follower.monitoring.families")
+    part_states = ("monitoring.part_states",)
+    doctor_looks = {"static copy": "monitoring.look", "leader": "monitoring.look_at_leader"}
+    metric_families = ("monitoring.families",)
 
     def connect(self) -> None:
         from apps.audit import generation

@@ -2,7 +2,6 @@ from celery import shared_task
 from django.db.models import Q
 
 from apps.contrib.copy import signing
-from apps.contrib.copy.bundle import signing as bundle_signing
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.models import Root
 from apps.contrib.copy.writing import following, writer
@@ -10,11 +9,11 @@ from apps.jobs.claims import task
 from apps.jobs.targets import Source
 
 follow = task(following.JOB, following.run)
-sign = task(writer.SIGN, signing.run)
-sign_bundle = task(bundle_signing.JOB, bundle_signing.run)
+sign = task(writer.SIGN, signing.sign_root)
+sign_bundle = task(signing.BUNDLE, signing.sign_bundle)
 TARGETS = {
     writer.SIGN: Source(Root.objects.select_related("copy").all, lambda _: Q(pk__in=[])),
-    bundle_signing.JOB: Source(Bundle.objects.all, lambda word: Q(root=word)),
+    signing.BUNDLE: Source(Bundle.objects.all, lambda word: Q(root=word)),
 }
 
 

@@ -31,7 +31,6 @@ MAX_TOKEN_CHARACTERS = 4000
 MAX_USER_CHARACTERS = 200
 MAX_KEY_CHARACTERS = 20_000
 MIN_RSA_BITS = 2048
-SETTING = "LARDER_SOURCES_ALLOW"
 # Only the repository with this `hook_id` opens it: a secret that is copied to another row stays closed.
 SEALED = sealing.Column(GitRepository, "sealed_credential", "git-credential", bound_to="hook_id")
 FIELDS = {
@@ -107,9 +106,9 @@ def open_access() -> Access:
         changed_at = Path(sources.ca_file).stat().st_mtime_ns if sources.ca_file else 0
         trusted = fetching.trusting(sources.ca_file, changed_at, "")
     except (OSError, ssl.SSLError) as error:
-        text = f"LARDER_SOURCES_CA_FILE cannot be read: {type(error).__name__}"
+        text = f"LARDER_OUTGOING_CA_FILE cannot be read: {type(error).__name__}"
         raise GitFailed("bad_ca_file", text, hint="Ask an operator to repair the file.") from None
-    return Access(trusted, ca_file=sources.ca_file, allowed=sources.allow, proxy=sources.proxy, setting=SETTING)
+    return Access(trusted, ca_file=sources.ca_file, allowed=sources.allow, proxy=sources.proxy)
 
 
 def basic(user: str, token: str) -> str:

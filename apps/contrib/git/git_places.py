@@ -113,6 +113,6 @@ class Tags:
 def server_of(url: str) -> Remote:
     """Raises Invalid, also for an address that would never be called. Registries are called where operators allow."""
     remote = remotes.parse(url)
-    hint = f"Use the public name of the server, or ask an operator for {credentials.SETTING}."
+    hint = f"Use the public name of the server, or ask an operator for {addresses.ALLOW_SETTING}."
     addresses.check_literal(remote.parts, settings.SOURCES.allow, hint=hint)
     return remote

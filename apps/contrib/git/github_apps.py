@@ -70,7 +70,7 @@ def _asked(remote: Remote, access: Access, url: str, facts: Mapping[str, Any], p
         "User-Agent": "larder",
         "X-GitHub-Api-Version": "2022-11-28",
     }
-    route = fetching.Route(access.trusted, access.allowed, access.proxy, access.setting)
+    route = fetching.Route(access.trusted, access.allowed, access.proxy)
     authorization = f"Bearer {_web_token(str(facts['app_id']), pem)}"
     try:
         with fetching.opened(

@@ -48,6 +48,7 @@ class Git(Room):
     sealed_columns = ("credentials.SEALED", "hooks.SEALED")
     created_by_tokens = ("connecting.CREATED_BY_TOKENS",)
     connections = ("connecting.CONNECTIONS",)
+    events = ("events.EVENTS",)
     attention = ("attention.TAGS", "attention.REPOSITORIES")
     namespace_endings = ("connecting.end_all",)
 

@@ -354,6 +354,23 @@ class StoredSum(models.Model):
         return f"{self.upstream}: {self.packages} packages"
 
 
+class MirrorDay(models.Model):
+    """The packages that an upstream's mirror served to clients on one day (UTC), and those that it fetched."""
+
+    upstream = models.ForeignKey(Upstream, models.CASCADE, related_name="days", db_index=False)
+    day = models.DateField()
+    served = models.PositiveBigIntegerField(default=0)
+    served_bytes = models.PositiveBigIntegerField(default=0)
+    fetched = models.PositiveBigIntegerField(default=0)
+    fetched_bytes = models.PositiveBigIntegerField(default=0)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["upstream", "day"], name="upstream_mirror_day_once")]
+
+    def __str__(self) -> str:
+        return f"{self.day} {self.upstream}: {self.served} served, {self.fetched} fetched"
+
+
 class PackageDocs(models.Model):
     """The docs of a stored package: for every version, of any registry, with the same bytes.
 

@@ -47,6 +47,8 @@ class Mirror(Room):
         ),
     )
 
+    page_sections = {"traffic": (("portal/upstream/saved.html", "pages.saved.section"),)}
+
     periodic_tasks = {
         "prune-mirrored": {"task": "upstream.prune", "schedule": crontab(hour=3, minute=2)},
         "sync-mirrored": {"task": "upstream.sync_due", "schedule": 300.0},
@@ -61,6 +63,7 @@ class Mirror(Room):
     job_targets = ("targets.SOURCES",)
     sealed_columns = ("asking.upstreams.SEALED",)
     consequences = ("policy.consequences.of_releases",)
+    events = ("events.EVENTS",)
     attention = ("attention.ALARMS", "attention.POLICY")
 
     act_permissions = ("operate_upstream",)

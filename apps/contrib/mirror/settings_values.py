@@ -20,7 +20,8 @@ def read(env: Any) -> Upstream:
     with env.stopping(name):
         advisories = readable_folder(env.text(name))
     connections = env.number("LARDER_UPSTREAM_CONNECTIONS", 8, least=1, most=64)
-    return Upstream(**env.way_out("LARDER_UPSTREAM"), advisories=advisories, connections=connections)
+    olds = {part: f"LARDER_UPSTREAM_{part.upper()}" for part in ("allow", "ca_file", "proxy")}
+    return Upstream(**env.way_out("mirror", **olds), advisories=advisories, connections=connections)
 
 
 def readable_folder(folder: str) -> str:

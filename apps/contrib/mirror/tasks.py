@@ -3,7 +3,7 @@ from typing import Any
 from celery import shared_task, signals
 from django.utils import timezone
 
-from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror import stored_sums, traffic
 from apps.contrib.mirror.ahead import locking, run_threads, syncing
 from apps.contrib.mirror.asking import checking
 from apps.contrib.mirror.policy import held_back
@@ -46,6 +46,7 @@ def prune(**_: object) -> None:
     syncing.prune()
     stored_sums.drop_docs()
     stored_sums.recount()
+    traffic.prune()
 
 
 @shared_task(name="upstream.sync_due", ignore_result=True)

@@ -1,4 +1,4 @@
-"""Identity providers that speak SAML: LARDER_SAML_*."""
+"""Identity providers that speak SAML 2.0."""
 
 import re
 from collections.abc import Mapping
@@ -23,8 +23,15 @@ class SamlProvider(IdentityProvider):
     """
 
     prefix = "LARDER_SAML"
-    parts = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
-    issuers = ("ENTITY_IDS", "entity id")
+    words = {
+        "PROVIDERS": "metadata",
+        "ENTITY_IDS": "entity_id",
+        "NAMES": "name",
+        "GROUPS_ATTRIBUTES": "groups_attribute",
+        "NEW_ACCOUNTS": "new_accounts",
+        "SECOND_FACTORS": "second_factors",
+    }
+    issuer_part = "ENTITY_IDS"
     groups_part = "GROUPS_ATTRIBUTES"
     flow = "apps.contrib.saml.protocol.LarderSamlProvider"
 
@@ -38,19 +45,19 @@ class SamlProvider(IdentityProvider):
         is_url = "://" in value
         if is_url and not is_safe(value, loopback=True):
             raise Invalid(
-                f"LARDER_SAML_PROVIDERS: {id_}={value!r}: expected an https: URL (http: only on loopback addresses)."
+                f"{said.at('PROVIDERS')}: {id_}={value!r}: expected an https: URL (http: only on loopback addresses)."
             )
         if not is_url and not Path(value).is_file():
-            raise Invalid(f"LARDER_SAML_PROVIDERS: {id_}={value!r}: there is no such file.")
+            raise Invalid(f"{said.at('PROVIDERS')}: {id_}={value!r}: there is no such file.")
         entity_id = said.of("ENTITY_IDS", id_)
         if not _ENTITY_ID.fullmatch(entity_id):
             raise Invalid(
-                f"LARDER_SAML_ENTITY_IDS: expected {id_}=… with the entityID of the metadata, "
+                f"{said.at('ENTITY_IDS')} of {id_}: expected the entityID of the metadata, "
                 f"of at most {MAX_ISSUER_LENGTH} characters."
             )
         if missing := [package for package in ("onelogin", "xmlsec", "lxml") if find_spec(package) is None]:
             raise Invalid(
-                f"LARDER_SAML_PROVIDERS names {id_}, but a package that SAML needs is not installed: expected "
+                f"{said.at('PROVIDERS')} names {id_}, but a package that SAML needs is not installed: expected "
                 f"python3-saml, xmlsec and lxml, found no {missing[0]}.",
                 hint="Install them with: pip install --require-hashes -r requirements-extras.txt",
             )

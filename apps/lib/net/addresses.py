@@ -14,6 +14,7 @@ from urllib.parse import SplitResult, urlsplit
 from apps.lib.errors import Invalid
 
 MAX_URL_CHARACTERS = 500
+ALLOW_SETTING = "LARDER_OUTGOING_ALLOW"
 HTTPS_PORT = 443
 SSH_PORT = 22
 # On port 443 forges offer ssh to networks that let nothing else out: ssh.github.com, altssh.gitlab.com.
@@ -68,19 +69,19 @@ _FOR_IPV4 = (IPv6Network("::ffff:0:0/96"), IPv6Network("64:ff9b::/96"))
 ANYWHERE: Networks = (IPv4Network("0.0.0.0/0"), IPv6Network("::/0"))
 
 
-def check_url(url: str, allowed: Networks = (), *, setting: str = "LARDER_WEBHOOK_ALLOW") -> str:
+def check_url(url: str, allowed: Networks = ()) -> str:
     """Return the URL. Raises Invalid for what would never be called.
 
     Names are resolved by requests alone, because they may change. So with `allowed` networks any name may have an
     address there; without them it must be a full name, with https on port 443.
     """
-    check_parts(parts_of(url), allowed, setting=setting)
+    check_parts(parts_of(url), allowed)
     return url
 
 
-def check_parts(parts: SplitResult, allowed: Networks, *, setting: str) -> None:
+def check_parts(parts: SplitResult, allowed: Networks) -> None:
     host = parts.hostname or ""
-    hint = f"Use https on port 443 of a public address, or ask an operator for {setting}."
+    hint = f"Use https on port 443 of a public address, or ask an operator for {ALLOW_SETTING}."
     if check_literal(parts, allowed, hint=hint) or allowed:
         return
     if not _is_https(parts):

@@ -65,7 +65,7 @@ def refusal(environ: Mapping[str, Any], *, limit: int) -> RegistryError | None:
 
 def too_large(limit: int) -> TooLarge:
     return TooLarge(
-        f"The request body is larger than {limit:,} bytes (limit LARDER_JSON_MAX_BYTES).", hint="Send less."
+        f"The request body is larger than {limit:,} bytes (limit json_max_bytes of LARDER_LIMITS).", hint="Send less."
     )
 
 

@@ -20,6 +20,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from email.message import Message
 from functools import lru_cache
+from pathlib import Path
 from urllib.parse import SplitResult, quote, urljoin, urlsplit
 
 from apps.lib.errors import Invalid
@@ -36,6 +37,7 @@ from apps.lib.net.outgoing import (
 )
 from apps.lib.net.watching import Watch
 from apps.lib.process import outside
+from apps.lib.settings_values.outgoing import Outgoing
 
 LEFT_ALONE = "left_alone"  # it was not asked
 MAX_SECONDS = 10.0
@@ -47,7 +49,6 @@ STEP = 256 * 1024
 REDIRECTS = (301, 302, 303, 307, 308)
 # What may stand in a URL as it is; servers redirect to others, which are encoded.
 _URL_CHARACTERS = "%/:?#[]@!$&'()*+,;=~"
-
 
 _Request = tuple[str, Mapping[str, str | bytes], bytes | None]
 
@@ -81,14 +82,11 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The operators' settings for outgoing requests. `refuse` raises NotAnswered for a hop; `setting` names the
-    variable of `allowed`.
-    """
+    """The operators' settings for outgoing requests. `refuse` raises NotAnswered for a hop."""
 
     trusted: ssl.SSLContext = field(default_factory=lambda: trusting("", 0, ""))
     allowed: Networks = ()
     proxy: str = ""
-    setting: str = ""
     refuse: Callable[[SplitResult], None] = field(default=lambda _: None)
 
 
@@ -166,13 +164,16 @@ class Answer:
         return self.body.decode("utf-8", "replace").replace("\0", "")
 
 
-def post(url: str, *, body: bytes, headers: Mapping[str, str], allowed: Networks = ()) -> Answer:
+def post(url: str, *, body: bytes, headers: Mapping[str, str], way: Outgoing) -> Answer:
     """Send it once, and return the status and the beginning of the answer. Raises NotAnswered."""
     try:
         parts = parts_of(url)
+        trusted = trusting(way.ca_file, Path(way.ca_file).stat().st_mtime_ns if way.ca_file else 0, "")
     except Invalid as error:
         raise NotAnswered(str(error)) from None
-    route = Route(allowed=allowed)
+    except OSError as error:  # ssl.SSLError is one
+        raise NotAnswered(f"LARDER_OUTGOING_CA_FILE cannot be read: {type(error).__name__}") from None
+    route = Route(trusted, way.allow, way.proxy)
     return exchange(
         "POST", parts, body=body, headers=headers, route=route, seconds=MAX_SECONDS, max_bytes=MAX_ANSWER_BYTES
     )
@@ -296,7 +297,7 @@ def _checked(url: str, route: Route) -> SplitResult:
     route.refuse(parts)
     if route.proxy:
         try:
-            check_parts(parts, route.allowed, setting=route.setting)
+            check_parts(parts, route.allowed)
         except Invalid as error:
             raise NotAnswered(str(error), code=PRIVATE_ADDRESS, rule=PRIVATE_ADDRESS) from None
     return parts

@@ -49,11 +49,11 @@ def limits(*, packed_bytes: int = 500 * _MIB, unpacked_bytes: int = 2048 * _MIB)
     """The limits of one package, with the settings that a refusal names."""
     return Limits(
         packed_bytes=packed_bytes,
-        packed_setting="LARDER_PROVIDER_PACKAGE_MAX_BYTES",
+        packed_setting="provider_package_max_bytes of LARDER_LIMITS",
         unpacked_bytes=unpacked_bytes,
-        unpacked_setting="LARDER_PROVIDER_UNPACKED_MAX_BYTES",
+        unpacked_setting="provider_unpacked_max_bytes of LARDER_LIMITS",
         file_bytes=unpacked_bytes,
-        file_setting="LARDER_PROVIDER_UNPACKED_MAX_BYTES",
+        file_setting="provider_unpacked_max_bytes of LARDER_LIMITS",
         seconds=120,  # of the processor: 2 GB take some 20
     )
 

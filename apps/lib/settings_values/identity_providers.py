@@ -1,13 +1,19 @@
-"""Identity providers as the settings describe them, whatever protocol they speak. `registry_site/env.py` reads them."""
+"""Identity providers as the settings describe them, whatever protocol they speak.
+
+`registry_site/identity_providers.py` reads them.
+"""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Self, cast
 from urllib.parse import urlsplit
 
 from apps.lib.errors import Invalid
 
+FILE = "LARDER_SIGN_ON_FILE"
+PROVIDERS, SECRETS = "PROVIDERS", "SECRETS_FILE"
+MANY = ("SCOPES", "SECOND_FACTORS")  # values of a provider
 NewAccounts = Literal["groups", "everyone", "nobody"]
 
 MAX_ISSUER_LENGTH = 200  # the column of allauth's accounts
@@ -24,10 +30,10 @@ class IdentityProvider:
     a second factor.
     """
 
-    # The variables `PREFIX_PROVIDERS` and `PREFIX_PART` for each part, and which of them have issuers and groups.
+    # What each part is called in the file: that of PROVIDERS tells the kind. The old variables are `PREFIX_PART`.
     prefix: ClassVar[str]
-    parts: ClassVar[tuple[str, ...]]
-    issuers: ClassVar[tuple[str, str]]
+    words: ClassVar[Mapping[str, str]]
+    issuer_part: ClassVar[str]
     groups_part: ClassVar[str]
     # A subclass of allauth's provider and of `sign_on.providers.OfSettings`, by its dotted name: it imports what its
     # protocol needs, and is loaded with the first sign-on.
@@ -45,13 +51,17 @@ class IdentityProvider:
         raise NotImplementedError
 
     @classmethod
-    def parse_all(cls, words: Iterable[str], more: Mapping[str, str]) -> tuple[Self, ...]:
-        """Read `id=…` words, and what the other variables say of these ids. Raises Invalid."""
-        said = Said(cls.prefix, words, more)
+    def parse_all(cls, values: Mapping[str, str]) -> tuple[Self, ...]:
+        """Read the old variables of this kind, by their parts: of SECRETS the content of the file. Raises Invalid."""
+        return cls.parse_said(Said.in_variables(cls.prefix, values))
+
+    @classmethod
+    def parse_said(cls, said: "Said") -> tuple[Self, ...]:
+        """Raises Invalid."""
         found = tuple(cls.parse(id_, value, said) for id_, value in said.providers.items())
         if len({one.issuer for one in found}) != len(found):
-            part, word = cls.issuers
-            raise Invalid(f"{cls.prefix}_{part} has the same {word} twice.", hint=f"Name each {word} once.")
+            word = cls.words[cls.issuer_part].replace("_", " ")
+            raise Invalid(f"{said.at(cls.issuer_part)} has the same {word} twice.", hint=f"Name each {word} once.")
         return found
 
     @classmethod
@@ -59,39 +69,116 @@ class IdentityProvider:
         raise NotImplementedError
 
 
+@dataclass(frozen=True, slots=True)
 class Said:
-    """The values of the variables `PREFIX_PROVIDERS`, `PREFIX_NAMES` and so on, for each provider. Raises Invalid."""
+    """The values for each provider, by parts such as NAMES. `at` says where those of a part are written."""
 
-    def __init__(self, prefix: str, words: Iterable[str], more: Mapping[str, str]) -> None:
-        self.prefix = prefix
-        self.providers = _pairs(f"{prefix}_PROVIDERS", words)
-        self._said = {}
-        for part, value in more.items():
-            # Names for people and secrets contain spaces; the other values do not.
-            between = {"NAMES": ",", "SECRETS_FILE": "\n"}.get(part)
-            given = value.split(between) if between else value.replace(",", " ").split()
-            self._said[part] = _pairs(f"{prefix}_{part}", filter(str.strip, given))
-        for part, values in self._said.items():
+    values: Mapping[str, Mapping[str, tuple[str, ...]]]
+    at: Callable[[str], str]
+
+    def __post_init__(self) -> None:
+        """Raises Invalid."""
+        for part, values in self.values.items():
             if unknown := sorted(values.keys() - self.providers.keys()):
                 raise Invalid(
-                    f"{prefix}_{part} names {unknown[0]}, which {prefix}_PROVIDERS does not.",
+                    f"{self.at(part)} names {unknown[0]}, which {self.at(PROVIDERS)} does not.",
                     hint="Correct the name, or add the provider.",
                 )
         for id_ in self.providers:
             if not _ID.fullmatch(id_):
-                raise Invalid(f"{prefix}_PROVIDERS: {id_!r} is not a provider name: expected a to z, 0 to 9 and -.")
+                raise Invalid(f"{self.at(PROVIDERS)}: {id_!r} is not a provider name: expected a to z, 0 to 9 and -.")
+
+    @classmethod
+    def in_variables(cls, prefix: str, values: Mapping[str, str]) -> Self:
+        """Raises Invalid."""
+        found: dict[str, dict[str, tuple[str, ...]]] = {}
+        for part, value in values.items():
+            # Names for people and secrets contain spaces; the other values do not.
+            between = {"NAMES": ",", SECRETS: "\n"}.get(part)
+            given = value.split(between) if between else value.replace(",", " ").split()
+            pairs = _pairs(f"{prefix}_{part}", filter(str.strip, given))
+            found[part] = {id_: tuple(one.split("+") if part in MANY else [one]) for id_, one in pairs.items()}
+        return cls(found, lambda part: f"{prefix}_{part}")
+
+    @property
+    def providers(self) -> dict[str, str]:
+        return {id_: value for id_, (value,) in self.values.get(PROVIDERS, {}).items()}
+
+    def all_of(self, part: str, id_: str, *default: str) -> tuple[str, ...]:
+        return tuple(filter(None, self.values.get(part, {}).get(id_, default)))
 
     def of(self, part: str, id_: str, default: str = "") -> str:
-        return self._said.get(part, {}).get(id_, default)
+        return next(iter(self.all_of(part, id_, default)), "")
 
     def new_accounts(self, id_: str) -> NewAccounts:
         found = self.of("NEW_ACCOUNTS", id_, "groups")
         if found not in _CHOICES:
-            raise Invalid(f"{self.prefix}_NEW_ACCOUNTS: {id_}={found!r}: expected one of {', '.join(_CHOICES)}")
+            raise Invalid(f"{self.at('NEW_ACCOUNTS')}: {id_}={found!r}: expected one of {', '.join(_CHOICES)}")
         return cast("NewAccounts", found)
 
     def second_factors(self, id_: str) -> frozenset[str]:
-        return frozenset(filter(None, self.of("SECOND_FACTORS", id_).split("+")))
+        return frozenset(self.all_of("SECOND_FACTORS", id_))
+
+
+@dataclass(frozen=True, slots=True)
+class SignOnFile:
+    """A file of identity providers:
+
+    secrets_file: /run/secrets/larder_oidc
+    providers:
+      corp: {issuer: https://id.acme.example, client_id: larder, name: Acme ID}
+    """
+
+    secrets_file: str
+    said: dict[type[IdentityProvider], Said]
+
+    @classmethod
+    def parse(cls, data: object, kinds: Iterable[type[IdentityProvider]]) -> Self:
+        """Read what the YAML has. Raises Invalid."""
+        file = _known(data, "The file", ("secrets_file", "providers"))
+        kind_of = {kind.words[PROVIDERS]: kind for kind in kinds}
+        values: dict[type[IdentityProvider], dict[str, dict[str, tuple[str, ...]]]] = {}
+        for id_, fields in _known(file.get("providers", {}), "providers", ()).items():
+            kind = next((kind_of[word] for word in kind_of if isinstance(fields, dict) and word in fields), None)
+            if kind is None:
+                hint = f"{id_}: a provider has {' or '.join(kind_of)}, which says what protocol it speaks."
+                raise Invalid(f"The provider {id_!r} cannot be read.", hint=hint)
+            parts = {word: part for part, word in kind.words.items() if part != SECRETS}
+            for word, value in _known(fields, id_, tuple(parts)).items():
+                many = parts[word] in MANY
+                found = value if many and isinstance(value, list) else [value]
+                if not all(isinstance(one, str) and one for one in found):
+                    expected = "a list of texts" if many else "text"
+                    raise Invalid(f"{id_}: {word}: expected {expected}.", hint="Quote numbers, and words such as on.")
+                values.setdefault(kind, {}).setdefault(parts[word], {})[id_] = tuple(map(str, found))
+        secrets = file.get("secrets_file", "")
+        if not isinstance(secrets, str):
+            raise Invalid("secrets_file: expected the path of a file.")
+        return cls(secrets, {kind: Said(said, kind.words.__getitem__) for kind, said in values.items()})
+
+    def leave_out(self, kind: type[IdentityProvider]) -> list[str]:
+        """Drop the providers of this kind, and return their names."""
+        said = self.said.pop(kind, None)
+        return list(said.providers) if said else []
+
+    def providers(self, secrets: str) -> tuple[IdentityProvider, ...]:
+        """Return them, with the secrets that the other file has for some. Raises Invalid."""
+        pairs = _pairs("secrets_file", filter(str.strip, secrets.split("\n")))
+        found: list[IdentityProvider] = []
+        for kind, said in self.said.items():
+            own = {id_: (pairs.pop(id_),) for id_ in said.providers if id_ in pairs and SECRETS in kind.words}
+            found += kind.parse_said(Said({**said.values, SECRETS: own}, said.at))
+        if pairs:
+            raise Invalid(f"secrets_file names {min(pairs)}, which has no client secret.", hint="Correct the name.")
+        return tuple(found)
+
+
+def _known(value: object, what: str, allowed: tuple[str, ...]) -> dict[str, object]:
+    if not isinstance(value, dict):
+        raise Invalid(f"{what}: expected keys and values.")
+    if allowed and (unknown := sorted(value.keys() - set(allowed))):
+        raise Invalid(f"{what}: unknown key {unknown[0]!r}: expected some of {', '.join(allowed)}.")
+    return value
 
 
 def _pairs(variable: str, words: Iterable[str]) -> dict[str, str]:

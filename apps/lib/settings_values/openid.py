@@ -1,4 +1,4 @@
-"""Identity providers that speak OpenID Connect: LARDER_OIDC_*."""
+"""Identity providers that speak OpenID Connect."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,8 +14,17 @@ class Provider(IdentityProvider):
     """`second_factors`: values of the claims `amr` and `acr`."""
 
     prefix = "LARDER_OIDC"
-    parts = ("CLIENT_IDS", "NAMES", "SCOPES", "GROUPS_CLAIMS", "NEW_ACCOUNTS", "SECOND_FACTORS", "SECRETS_FILE")
-    issuers = ("PROVIDERS", "issuer")
+    words = {
+        "PROVIDERS": "issuer",
+        "CLIENT_IDS": "client_id",
+        "NAMES": "name",
+        "SCOPES": "scopes",
+        "GROUPS_CLAIMS": "groups_claim",
+        "NEW_ACCOUNTS": "new_accounts",
+        "SECOND_FACTORS": "second_factors",
+        "SECRETS_FILE": "secrets_file",
+    }
+    issuer_part = "PROVIDERS"
     groups_part = "GROUPS_CLAIMS"
     flow = "apps.accounts.identity.sign_on.openid.LarderProvider"
 
@@ -43,19 +52,19 @@ class Provider(IdentityProvider):
     def parse(cls, id_: str, value: str, said: Said) -> Self:
         if not is_safe(value, loopback=True) or len(value) > MAX_ISSUER_LENGTH or urlsplit(value).query:
             raise Invalid(
-                f"LARDER_OIDC_PROVIDERS: {id_}={value!r} is not an issuer: expected an https: URL without a query, "
+                f"{said.at('PROVIDERS')}: {id_}={value!r} is not an issuer: expected an https: URL without a query, "
                 f"of at most {MAX_ISSUER_LENGTH} characters (http: only on loopback addresses)."
             )
         if not said.of("CLIENT_IDS", id_):
-            raise Invalid(f"LARDER_OIDC_CLIENT_IDS has no entry for {id_}: expected {id_}=… with the client id.")
-        scopes = said.of("SCOPES", id_, "openid+profile").split("+")
+            raise Invalid(f"{said.at('CLIENT_IDS')} has no entry for {id_}: expected its client id.")
+        scopes = said.all_of("SCOPES", id_, "openid", "profile")
         return cls(
             id=id_,
             issuer=value,
             client_id=said.of("CLIENT_IDS", id_),
             secret=said.of("SECRETS_FILE", id_),
             name=said.of("NAMES", id_, urlsplit(value).hostname or id_),
-            scopes=tuple(dict.fromkeys(["openid", *filter(None, scopes)])),
+            scopes=tuple(dict.fromkeys(["openid", *scopes])),
             groups_claim=said.of("GROUPS_CLAIMS", id_, "groups"),
             new_accounts=said.new_accounts(id_),
             second_factors=said.second_factors(id_),

@@ -38,8 +38,8 @@ class Rate:
 
 
 def variable_of(group: str) -> str:
-    """Return the environment variable of the group's rate."""
-    return f"LARDER_RATE_{group.upper()}"
+    """Return what sets the group's rate."""
+    return f"{group} of LARDER_RATES"
 
 
 def span(seconds: float) -> str:

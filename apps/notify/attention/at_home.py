@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 from django.conf import settings
-from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
 
@@ -13,8 +12,8 @@ from apps.accounts.access import gate
 from apps.accounts.models import ApiToken, Membership, Namespace, User
 from apps.accounts.people import access_requests
 from apps.notify.attention.matter import MOST, Item, Person
-from apps.notify.attention.perhaps import EXPIRED_DAYS, FAILING_FOR, TOKEN_DAYS
-from apps.notify.models import Letter, LetterState, Preference, Webhook
+from apps.notify.attention.perhaps import EXPIRED_DAYS, TOKEN_DAYS
+from apps.notify.models import Letter, LetterState, Preference
 from apps.releases.catalogue import download_figures, reading
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.lifecycle.tombstones import taken_from
@@ -136,26 +135,6 @@ def connections(person: Person) -> Iterator[Item]:
             act="Review",
             tone="warn",
             picture="triangle-alert",
-        )
-
-
-def webhooks(person: Person) -> Iterator[Item]:
-    """Yield those that fail, or were switched off for it: of owned namespaces, and site-wide ones for operators."""
-    theirs = Q(namespace__in=person.owned)
-    if gate.operates(person.viewer):
-        theirs |= Q(namespace=None)
-    failing = Webhook.objects.filter(theirs, failing_since__lt=timezone.now() - FAILING_FOR, suspended_at=None)
-    for hook in failing.select_related("namespace").order_by("failing_since", "pk")[:MOST]:
-        whose = f"of {hook.namespace}" if hook.namespace else "of the whole site"
-        args = [hook.namespace.name, hook.pk] if hook.namespace else [hook.pk]
-        is_off = hook.disabled_at is not None
-        yield Item(
-            f"The webhook to {hook.host} {whose} {'was switched off' if is_off else 'is failing'}",
-            reverse("portal:webhook" if hook.namespace else "portal:site-webhook", args=args),
-            hook.disabled_reason or f"No delivery succeeded since {hook.failing_since:%Y-%m-%d %H:%M} UTC.",
-            act="Fix it",
-            tone="bad" if is_off else "warn",
-            picture="globe",
         )
 
 

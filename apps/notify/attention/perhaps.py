@@ -19,7 +19,7 @@ from apps.accounts.people import access_requests
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.jobs.compiled_queries import Slot
-from apps.notify.models import Letter, LetterState, Preference, Webhook
+from apps.notify.models import Letter, LetterState, Preference
 from apps.releases.catalogue import reading
 from apps.releases.lifecycle.impact import DAYS
 from apps.releases.lifecycle.tombstones import RECENT
@@ -28,8 +28,6 @@ from apps.signing.keys import EXPIRY_WARNING
 from apps.signing.models import SigningKey
 from apps.signing.models import State as KeyState
 
-# A receiver that restarts is back by then.
-FAILING_FOR = timedelta(hours=1)
 TOKEN_DAYS = timedelta(days=14)
 # An expired token is of interest for so long.
 EXPIRED_DAYS = timedelta(days=7)
@@ -56,7 +54,6 @@ def day(later: timedelta) -> Slot:
 
 _REFUSED_SINCE = moment(-reading.REFUSED_LATELY)
 _REQUESTED_SINCE = moment(-access_requests.OPEN)
-_FAILING_SINCE = moment(-FAILING_FOR)
 _KEY_UNTIL = moment(EXPIRY_WARNING)
 _TOKEN_SINCE, _TOKEN_UNTIL = moment(-EXPIRED_DAYS), moment(TOKEN_DAYS)
 _TAKEN_SINCE = moment(-RECENT)
@@ -122,10 +119,6 @@ def releases() -> Questions:
 
 def requests() -> Questions:
     return (AuditEvent.objects.filter(kind=Kind.ACCESS_REQUESTED, at__gt=_REQUESTED_SINCE),)
-
-
-def webhooks() -> Questions:
-    return (Webhook.objects.filter(failing_since__lt=_FAILING_SINCE, suspended_at=None),)
 
 
 def keys() -> Questions:

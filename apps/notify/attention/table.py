@@ -68,15 +68,6 @@ TABLE: tuple[Matter, ...] = (
         at_home=at_home.connections,
         perhaps=perhaps.connections,
     ),
-    Matter(
-        "webhook",
-        Topic.WEBHOOKS,
-        ("webhook.disabled",),
-        can_act=readers.owners,
-        act="Fix the webhook",
-        at_home=at_home.webhooks,
-        perhaps=perhaps.webhooks,
-    ),
     KEYS,
     TOKENS,
     Matter(

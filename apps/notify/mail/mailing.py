@@ -22,7 +22,9 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.jobs.models import claimed
+from apps.jobs.threads import Threads
 from apps.lib.process import metrics, outside
+from apps.notify.channels import Channel
 from apps.notify.mail import letters
 from apps.notify.models import Letter, LetterState, Preference
 
@@ -206,3 +208,17 @@ def unsubscribe_url(user: User, topic: str) -> str:
     """A link that switches a topic off, or all of them, without a sign-in."""
     token = signing.dumps([user.pk, topic], salt=SALT)
     return settings.PUBLIC_URL + reverse("portal:mail-unsubscribe", args=[token])
+
+
+def _unsent() -> QuerySet[Letter]:
+    return letters.pending().exclude(user__mail_preference__is_digest=True)  # those of a digest wait for it
+
+
+mailer = Threads("mail", lambda: [(0, None)], lambda _: send_due(), most=1)
+CHANNEL = Channel(
+    "mail",
+    write=letters.write,
+    wake=mailer.wake,
+    pending=_unsent,
+    ended_before=lambda at: Letter.objects.exclude(state=LetterState.WAITING).filter(ended_at__lt=at),
+)

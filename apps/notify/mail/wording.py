@@ -7,6 +7,7 @@ from apps.accounts.access import connections
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import Reason
+from apps.notify.events import EVENTS
 from apps.notify.notices import Notice, approval_switched, role_sentence
 from apps.releases.models import Release
 from apps.releases.origin.models import joined
@@ -20,6 +21,8 @@ def moment(at: datetime) -> str:
 
 def subject_of(notice: Notice, *, can_act: bool) -> str:
     """Return the subject for people who can act, or who are only told. A held release is told to its publisher."""
+    if (of_room := EVENTS[notice.event].subject) is not None:
+        return of_room(notice)
     by, said = _author(notice), notice.sentence.rstrip(".")
     match notice.event:
         case "release.awaiting-approval" if not can_act:
@@ -34,9 +37,6 @@ def subject_of(notice: Notice, *, can_act: bool) -> str:
             said = role_sentence(notice, "you" if notice.by else "You", "are now")
         case "usage.notified":
             said = f"{notice.by or 'An owner'} wrote to users of {notice.subject}"
-        case "upstream.alarm":
-            what = notice.reason.partition(":")[0]
-            said = f"Mirror alarm for {notice.subject}{f': {what}' if what else ''}"
         case "namespace.changed" if (is_on := approval_switched(notice)) is not None:
             said = f"{notice.by or 'Someone'} switched approval {'on' if is_on else 'off'} for {notice.subject}"
     return said

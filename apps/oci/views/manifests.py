@@ -105,7 +105,7 @@ class Manifest(ReadyInRepository, WaitingView, OciView):
             self.body_for(repository, needs_length=True),
             limit=settings.OCI_MANIFEST_MAX_BYTES,
             what="the manifest",
-            setting="LARDER_OCI_MANIFEST_MAX_BYTES",
+            setting="oci_manifest_max_bytes of LARDER_LIMITS",
         )
         return pushing.resolve(
             self.caller,

@@ -37,7 +37,6 @@ _OPERATE = (
     MenuEntry(
         "Invitations", "portal:invitations", "mail", permission=OPERATE_NAMESPACES, words="invite people new user"
     ),
-    MenuEntry("Webhooks", "portal:site-webhooks", "globe", permission=OPERATE_NAMESPACES, words="all namespaces site"),
     MenuEntry(
         "Storage in use",
         "admin:storage",

@@ -84,7 +84,6 @@ _TABS = (
         (
             Section("general", "General", "portal:namespace-change", "settings", words="visibility description change"),
             Section("storage", "Storage", "portal:namespace-usage", "hash", None, "quota usage size"),
-            Section("webhooks", "Webhooks", "portal:webhooks", "globe", words="events slack teams notify"),
             Section("transfer", "Transfer", "portal:namespace-transfer", "arrow-right", words="hand over new owner"),
             Section("delete", "Delete", "portal:namespace-delete", "trash-2", words="remove end"),
         ),

@@ -1,8 +1,8 @@
 """Acts that matter require a confirmation in this very session: a password, a second factor, a sign-on.
 
-It lasts for LARDER_CONFIRMATION_MINUTES, and each act that needs one extends it. Keys, purges and roles need a fresh
-one. People with a second factor confirm changes to it with a factor: a password does not count, and a sign-on only if
-the provider said that it asked for one (`by_factor`, D25).
+It lasts for confirmation_minutes of LARDER_LIFETIMES, and each act that needs one extends it. Keys, purges and roles
+need a fresh one. People with a second factor confirm changes to it with a factor: a password does not count, and a
+sign-on only if the provider said that it asked for one (`by_factor`, D25).
 
 A form that is sent without one waits in the session. The person confirms who they are, sees what waits, and presses the
 button: nothing that was typed is lost, and nothing is repeated by itself.

@@ -1,5 +1,5 @@
-"""Sections that rooms add to pages of others: to the page of a release, that which compares two versions, and the
-block that calls a module.
+"""Sections that rooms add to pages of others: to the page of a release, that which compares two versions, the block
+that calls a module, the page that writes to users, and the pages of a namespace, a version and its siblings.
 """
 
 from dataclasses import dataclass

@@ -52,7 +52,6 @@ TOPICS = {
     "usage": "who-uses-what",
     "use": "using",
     "verifying": "verifying",
-    "webhooks": "webhooks",
 }
 EXAMPLE_HOST = "registry.example.com"
 MOST_FOUND = 8

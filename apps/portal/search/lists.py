@@ -18,6 +18,7 @@ from apps.accounts.access.gate import Viewer
 from apps.accounts.identity.sessions import session_viewer
 from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import Grant, Role
+from apps.admin_base.counting import Many
 from apps.modules.catalogue import entries
 from apps.portal.frame import elsewhere
 from apps.portal.frame.negotiation import is_htmx
@@ -114,6 +115,10 @@ def modules(request: HttpRequest) -> HttpResponse:
         include_unlisted=query.yanked,
         since=query.since,
     )
+    if isinstance(page.paginator.count, Many):  # then the values are those of a part
+        context["facets"] = {
+            name: [replace(one, count=Many(one.count)) for one in values] for name, values in context["facets"].items()
+        }
     context["room_facets"] = [
         (one, values, query.of_rooms[one.name])
         for one in indexing.room_facets

@@ -11,11 +11,10 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from apps.accounts.identity.sessions import session_viewer
-from apps.accounts.models import Visibility
 from apps.lib.errors import NotFound
 from apps.portal.frame.page_urls import page_of, url_of
 from apps.portal.frame.sections import sections_of
-from apps.portal.versions.pages import VersionPages, badges_markdown
+from apps.portal.versions.pages import VersionPages
 from apps.releases.catalogue import marks
 from apps.releases.catalogue.comparing import SEPARATOR, Comparison, Severity
 from apps.releases.lifecycle import tombstones
@@ -68,7 +67,6 @@ def version_list(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     said = marks.of(one.pk for one in context["page"].object_list if one.quarantined_at is None)
     for one in context["page"].object_list:
         one.marks = said.get(one.pk, ())
-    context["badges"] = badges_markdown(address) if parent.namespace.visibility == Visibility.PUBLIC else ""
     frame = pages.frame_of_all(viewer, parent, role, "versions")
     default: Release | None = frame.get("release")
     if default is not None:

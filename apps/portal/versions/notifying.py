@@ -17,11 +17,12 @@ from apps.accounts.models import Role, User
 from apps.lib.errors import Invalid, NotFound, TooManyAttempts
 from apps.modules.dependents import configurations, users
 from apps.modules.dependents.impact import owners_among
-from apps.notify import outbox
+from apps.notify.channels import receivers_of
 from apps.notify.mail.reach import Reach, reach_of
 from apps.notify.models import Topic, Watch
 from apps.portal.frame.forms import form_page, posted, sentence
 from apps.portal.frame.page_urls import url_of
+from apps.portal.frame.sections import sections_of
 from apps.portal.versions.effects import named_in
 from apps.portal.versions.pages import VersionPages
 from apps.releases.lifecycle import messages as message_verbs
@@ -43,18 +44,18 @@ class MessageForm(forms.Form):
 @dataclass(frozen=True, slots=True)
 class Recipients:
     reach: Reach
-    hooks: int
+    receivers: dict[str, int]  # beside people, by their channel
 
     @property
     def any(self) -> bool:
-        return bool(self.reach.reached or self.hooks)
+        return bool(self.reach.reached or self.receivers)
 
     @property
     def text(self) -> str:
         """1 person and 2 webhooks."""
         people = len(self.reach.reached)
         parts = [f"{people:,} {'person' if people == 1 else 'people'}"] if people else []
-        parts += [f"{self.hooks} webhook{'' if self.hooks == 1 else 's'}"] if self.hooks else []
+        parts += [f"{count} {name}{'' if count == 1 else 's'}" for name, count in self.receivers.items()]
         return " and ".join(parts)
 
 
@@ -89,7 +90,7 @@ def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
                 subject=str(address) if chosen in (OLD, ALL) else f"{address} {chosen}",
                 people=[one.pk for one in found.reach.reached],
                 without_address=[one.pk for one in found.reach.without_address],
-                webhooks=found.hooks,
+                receivers=sum(found.receivers.values()),
                 message=form.cleaned_data["message"],
             )
         except (Invalid, TooManyAttempts) as refusal:  # the page keeps the text
@@ -100,6 +101,7 @@ def notify_users(request: HttpRequest, *, pages: VersionPages, **names: str) -> 
     context: dict[str, Any] = {"address": address, "versions": versions, "offered": offered, "chosen": chosen}
     context["listed"] = versions[:MAX_NAMED]
     context |= {"namespace": parent.namespace, "recipients": found}
+    context["sections"] = sections_of("notify-users", viewer, parent.namespace) if versions else []
     return form_page(request, "portal/version/notify.html", form, **context, **named_in(viewer, found.reach))
 
 
@@ -119,11 +121,11 @@ def _recipients(
     viewer: Viewer, kind: str, parent: Any, versions: list[str], offered: list[users.Offered]
 ) -> Recipients:
     if not versions:
-        return Recipients(Reach(), hooks=0)
+        return Recipients(Reach(), {})
     named = Release.objects.published().filter(kind=kind, namespace=parent.namespace, name=parent.address.path_name)
     people = _people(viewer, parent, named.filter(version__in=versions), versions, offered)
-    hooks = outbox.listening(parent.namespace, "usage.notified")
-    return Recipients(reach_of(people, topic=Topic.MESSAGES, namespace=parent.namespace), len(hooks))
+    receivers = receivers_of(parent.namespace, "usage.notified")
+    return Recipients(reach_of(people, topic=Topic.MESSAGES, namespace=parent.namespace), receivers)
 
 
 def _people(

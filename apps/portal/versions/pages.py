@@ -10,7 +10,6 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from django import forms
-from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
@@ -160,15 +159,6 @@ def owner_links(release: Release, address: Address) -> dict[str, str]:
     """For the banner of templates/portal/lifecycle: who uses such versions, and a message to them."""
     notify = f"{url_of(address, 'notify')}?{urlencode({'version': release.version})}"
     return {"outdated_url": url_of(address, "outdated"), "notify_url": notify}
-
-
-def badges_markdown(address: Address) -> str:
-    """It shows the badges of a module or provider elsewhere."""
-    site, page = settings.PUBLIC_URL, url_of(address)
-    return "\n".join(
-        f"[![{label} of {address}]({site}{url_of(address, 'badge', label)})]({site}{page})"
-        for label in ("version", "downloads")
-    )
 
 
 def repository(url: str) -> dict[str, str] | None:

@@ -6,7 +6,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import URLPattern, path
 
-from apps.portal.versions import badges, downloads, feeds, lifecycle, listing, notifying, usage
+from apps.portal.versions import downloads, lifecycle, listing, notifying, usage
 from apps.portal.versions.pages import Contents, VersionPages, default_version, version_settings, version_tab
 from apps.portal.versions.tabs import of_rooms
 
@@ -29,8 +29,6 @@ def routes(pages: VersionPages, tabs: Mapping[str, Contents]) -> list[URLPattern
         page("/outdated", downloads.outdated_users, "-outdated"),
         page("/compare", listing.version_compare_form, "-compare-form"),
         page("/compare/<str:numbers>", listing.version_compare, "-compare"),
-        page("/badge/<str:badge>.svg", badges.Badge.as_view(), "-badge"),
-        page("/feed.atom", feeds.VersionFeed.as_view(), "-feed"),
         page("/<str:version>", version_tab, "-version", tab="version", contents=tabs["version"]),
         *(page(f"/<str:version>/{tab}", version_tab, f"-{tab}", tab=tab, contents=more[tab]) for tab in more),
         page("/<str:version>/lifecycle", lifecycle.version_lifecycle, "-lifecycle"),

@@ -18,8 +18,8 @@ from apps.releases.models import Release, ReleaseFile, State
 from apps.signing import keys
 from apps.signing.models import Custody, SigningKey
 
-PACKAGE_SETTING, SMALL_SETTING = "LARDER_PROVIDER_PACKAGE_MAX_BYTES", "LARDER_SUMS_MAX_BYTES"
-DOCS_SETTING = "LARDER_PROVIDER_DOCS_MAX_BYTES"
+PACKAGE_SETTING, SMALL_SETTING = "provider_package_max_bytes of LARDER_LIMITS", "sums_max_bytes of LARDER_LIMITS"
+DOCS_SETTING = "provider_docs_max_bytes of LARDER_LIMITS"
 # Its name in a repository; GoReleaser lists it as …_manifest.json, and does not copy it to the build folder.
 GENERAL_MANIFEST = "terraform-registry-manifest.json"
 # Keys of Release.notes. What comes from another Larder has no manifest: that keeps the protocols, and not the file.

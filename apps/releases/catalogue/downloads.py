@@ -14,6 +14,7 @@ from django.db import IntegrityError, connections, transaction
 from django.db.models import F, Q
 from django.utils import timezone
 
+from apps import room
 from apps.accounts.models import Membership, User
 from apps.jobs import database_availability
 from apps.lib.process.write_behind import NotWritten, WriteBehind
@@ -29,24 +30,37 @@ BATCH_SIZE = 500  # rows in one statement
 _CLIENT = re.compile(r"\b(OpenTofu|Terraform)/([0-9]{1,4}(?:\.[0-9]{1,4}){1,3})(?![0-9.])", re.ASCII)
 
 
+# The numbers of an account and of its token. None: without credentials, or by a token that is not known.
+Reader = tuple[int | None, int | None]
+
+
 @dataclass(slots=True)
 class Tally:
-    """The downloads of one release on one day, by client and by signed-in person."""
+    """The downloads of one release on one day, by client, and by account and token."""
 
     clients: dict[str, int]
-    people: dict[int, int]
+    readers: dict[Reader, int]
 
     @property
     def total(self) -> int:
         return sum(self.clients.values())
+
+    @property
+    def people(self) -> Counter[int]:
+        """The downloads of those who were signed in, by whatever token."""
+        found = Counter[int]()
+        for (user_id, _), count in self.readers.items():
+            if user_id is not None:
+                found[user_id] += count
+        return found
 
     def add(self, other: "Tally") -> "Tally":
         # For each download there is one: a Counter's `update` would take as long as the rest of a ready answer.
         for client, count in other.clients.items():
             name = _named(client, self.clients)
             self.clients[name] = self.clients.get(name, 0) + count
-        for user_id, count in other.people.items():
-            self.people[user_id] = self.people.get(user_id, 0) + count
+        for reader, count in other.readers.items():
+            self.readers[reader] = self.readers.get(reader, 0) + count
         return self
 
 
@@ -61,10 +75,9 @@ class DownloadBuffer(WriteBehind[tuple[int, date], Tally]):
             "downloads", write=write, merge=Tally.add, every=WRITE_EVERY, most=MAX_RELEASES, rest=connections.close_all
         )
 
-    def record_download(self, release_id: int, user_id: int | None, client: str) -> None:
+    def record_download(self, release_id: int, user_id: int | None, client: str, token_id: int | None = None) -> None:
         """Count one download on today's UTC date."""
-        people = {} if user_id is None else {user_id: 1}
-        self.add((release_id, timezone.now().date()), Tally({client: 1}, people))
+        self.add((release_id, timezone.now().date()), Tally({client: 1}, {(user_id, token_id): 1}))
 
 
 def client_of(user_agent: str) -> str:
@@ -83,13 +96,15 @@ def write(batch: Batch) -> int:
         with transaction.atomic():
             ids = {release_id for release_id, _ in batch}
             rows = Release.objects.filter(pk__in=ids).select_for_update(no_key=True).order_by("pk")
-            releases = {release.pk: release for release in rows.only("kind", "namespace_id", "name")}
+            releases = {release.pk: release for release in rows.only("kind", "namespace_id", "name", "size")}
             known = {key: tally for key, tally in batch.items() if key[0] in releases}
             if known:
                 _write_counts(known)
                 _write_fetches(known)
                 _write_teams(known)
                 _write_docs(known, releases)
+                for also_write in room.all_of("download_writers"):
+                    also_write(known, releases)
     except (*database_availability.AWAY, IntegrityError) as error:
         raise NotWritten(str(error)) from error
     return sum(tally.total for tally in known.values())

@@ -14,6 +14,7 @@ from django.db.models import F, Q, QuerySet, Sum
 
 from apps.accounts.models import Namespace
 from apps.lib import versions
+from apps.lib.process.progress import Progress
 from apps.lib.text.search_terms import prose_words, simple_words, terms_of
 from apps.lib.text.spelling import ONE_EDIT, grams
 from apps.releases.models import DownloadCount, Release, SearchDoc, SearchFacet, SearchGram, SearchWord
@@ -229,7 +230,10 @@ def rebuild_outdated() -> int:
 
 
 def rebuild_all_outdated() -> int:
-    return sum(iter(rebuild_outdated, 0))
+    progress = Progress("indexed modules and providers", outdated().count())
+    while count := rebuild_outdated():
+        progress.add(count)
+    return progress.done
 
 
 def rebuild_all() -> int:

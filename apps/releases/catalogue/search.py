@@ -30,6 +30,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Least
 
 from apps.accounts.models import Namespace
+from apps.admin_base.counting import MAX_COUNTED_ROWS
 from apps.lib.text.search_terms import spellings, words_of
 from apps.releases.catalogue import indexing
 from apps.releases.catalogue.indexing import README
@@ -149,7 +150,7 @@ def facet_counts(
     """Return for each facet its most frequent values and the number of documents that each would show.
 
     A facet's own filter does not apply to its own values, so that there is something to change to. The chosen value is
-    always included.
+    always included. At most MAX_COUNTED_ROWS documents are counted.
     """
     words, chosen = asked_words(query), filters or {}
     seen: Namespaces = keys_of(namespaces) if words else namespaces
@@ -160,12 +161,13 @@ def facet_counts(
             continue
         others = {name: value for name, value in chosen.items() if name != facet}
         rows = _matching(kind, seen, words, others, include_unlisted=include_unlisted, since=since)
+        counted_docs = rows.order_by().values("pk")[:MAX_COUNTED_ROWS]
         if facet == "namespace":
-            grouped = rows.order_by().values("namespace__name").annotate(n=Count("pk"))
-            found[facet] = _most_frequent(grouped.values_list("namespace__name", "n"), chosen.get(facet, ""))
+            grouped = SearchDoc.objects.filter(pk__in=counted_docs).values("namespace__name").annotate(n=Count("pk"))
+            found[facet] = _most_frequent(grouped.order_by().values_list("namespace__name", "n"), chosen.get(facet, ""))
         else:  # those without a filter of their own count the same rows, in one query
             together = unchosen if facet in unchosen else [facet]
-            counted = SearchFacet.objects.filter(facet__in=together, doc__in=rows.values("pk"))
+            counted = SearchFacet.objects.filter(facet__in=together, doc__in=counted_docs)
             values = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
             counts: dict[str, list[tuple[str, int]]] = {name: [] for name in together}
             for name, value, count in values.values_list("facet", "value", "n"):

@@ -1,4 +1,4 @@
-"""Messages of owners to the people who use a module or provider: an event, of which mail and webhooks tell (D4)."""
+"""Messages of owners to the people who use a module or provider: an event, which each channel of notices sends (D4)."""
 
 from collections.abc import Collection
 from datetime import timedelta
@@ -43,16 +43,16 @@ def notify_users(
     namespace: Namespace,
     subject: str,
     people: Collection[int],
-    webhooks: int,
+    receivers: int,
     message: str,
     without_address: Collection[int] = (),
 ) -> None:
     """Record the message. `subject` is an address, or an address with a version. Raises Invalid and TooManyAttempts.
 
-    The caller asks the gate for an owner. `people` are those whom mail reaches, and `webhooks` counts those called.
+    The caller asks the gate for an owner. `people` are those whom mail reaches, and `receivers` counts the others.
     Those without an address see at home that they missed it.
     """
-    if not people and not webhooks:
+    if not people and not receivers:
         raise Invalid("Neither mail nor a webhook reaches the users of these versions.", hint="Choose other versions.")
     address = subject.partition(" ")[0]
     today = AuditEvent.objects.filter(

@@ -35,9 +35,20 @@ def forget_others(release: Release, name: str, digests: Collection[str]) -> None
 
 def blobs_of(release: Release) -> dict[str, str]:
     """Return names by digest, the release's own digest first."""
-    named = dict(release.blobs.order_by("name", "pk").values_list("digest", "name"))
-    own = {release.digest: named.get(release.digest, release.file_name or "archive")} if release.digest else {}
-    return own | named
+    return blobs_of_each([release])[release.pk]
+
+
+def blobs_of_each(releases: Collection[Release]) -> dict[int, dict[str, str]]:
+    """Return what `blobs_of` does, by release."""
+    named: dict[int, dict[str, str]] = {release.pk: {} for release in releases}
+    rows = ReleaseBlob.objects.filter(release__in=named).order_by("name", "pk")
+    for number, digest, name in rows.values_list("release_id", "digest", "name"):
+        named[number][digest] = name
+    for release in releases:
+        some = named[release.pk]
+        own = {release.digest: some.get(release.digest, release.file_name or "archive")} if release.digest else {}
+        named[release.pk] = own | some
+    return named
 
 
 def referenced_by_release() -> Q:

@@ -1,6 +1,6 @@
 """Read the stored bytes of a release again and compare them with what was published."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from apps.audit.recorder import record
 from apps.blobs.care import scrub
 from apps.jobs import queue
 from apps.jobs.claims import Claim
+from apps.lib.digests import Tally
 from apps.lib.errors import Conflict
 from apps.releases.lifecycle import release_blobs
 from apps.releases.models import Release, State
@@ -81,12 +82,18 @@ def run(claim: Claim, further: Callable[[Release], Iterable[Finding]] = lambda _
 
 def findings_of(release: Release) -> list[Finding]:
     """Read every blob of the release again."""
+    blobs = release_blobs.blobs_of(release)
+    return judge(blobs, {digest: scrub.read_again(digest) for digest in blobs})
+
+
+def judge(blobs: Mapping[str, str], found: Mapping[str, Tally | None]) -> list[Finding]:
+    """Compare names by digest with what was read of each."""
     findings = []
-    for digest, name in release_blobs.blobs_of(release).items():
-        found = scrub.read_again(digest)
-        if found is None:
+    for digest, name in blobs.items():
+        read = found[digest]
+        if read is None:
             findings.append(Finding(name, digest, Outcome.MISSING, "nothing"))
             continue
-        outcome = Outcome.SOUND if found.hexdigest == digest else Outcome.DAMAGED
-        findings.append(Finding(name, digest, outcome, found.hexdigest))
+        outcome = Outcome.SOUND if read.hexdigest == digest else Outcome.DAMAGED
+        findings.append(Finding(name, digest, outcome, read.hexdigest))
     return findings

@@ -30,15 +30,8 @@ def key_of(release: Release) -> str:
 
 def enter(release: Release, *, digest: str) -> None:
     """Create the version's entry. The same entry again succeeds, another one raises LedgerConflict."""
-    entry = {
-        "digest": digest,
-        "folder": release.folder,
-        "uploaded_digest": release.uploaded_digest,
-        "version": release.version,
-    }
-    text = json.dumps(entry, sort_keys=True).encode()
     key = key_of(release)
-    if store.put_once(key, text):
+    if store.put_once(key, text_of(release, digest=digest)):
         return
     found = store.get(key)
     if found is None:
@@ -47,6 +40,16 @@ def enter(release: Release, *, digest: str) -> None:
     # Compare the upload: a later Larder may repack it to other bytes (D5).
     if (known.get("uploaded_digest"), known.get("folder", "")) != (release.uploaded_digest, release.folder):
         raise LedgerConflict(release, known.get("digest", ""))
+
+
+def text_of(release: Release, *, digest: str) -> bytes:
+    entry = {
+        "digest": digest,
+        "folder": release.folder,
+        "uploaded_digest": release.uploaded_digest,
+        "version": release.version,
+    }
+    return json.dumps(entry, sort_keys=True).encode()
 
 
 def known_upload(release: Release) -> str | None:

@@ -14,7 +14,7 @@ from apps.audit.kinds import Kind as Event
 from apps.audit.recorder import record
 from apps.blobs import store
 from apps.jobs import database_availability, queue
-from apps.lib.digests import Tally, counted
+from apps.lib.digests import DigestMismatch, Tally, counted
 from apps.lib.errors import Conflict, Invalid, Reason, TooLarge
 from apps.releases.models import Release, State
 from apps.releases.publishing import quotas, staging
@@ -34,11 +34,13 @@ RENEWAL_SECONDS = 10.0
 SETTLE_SECONDS = 5.0
 
 
-def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str) -> Release:
+def receive(
+    *, release: Release, chunks: Iterable[bytes], limit: int, setting: str, job: str, sha256: str = ""
+) -> Release:
     """Stream the body to staging in flat memory, then write state, digest, size and job row in one transaction (D4).
 
-    An error leaves no bytes behind and the version number free. Raises what the gate raises if the publisher may no
-    longer publish after the last byte.
+    `sha256`: what the bytes must have, if the caller knows it. An error leaves no bytes behind and the version number
+    free. Raises DigestMismatch, and what the gate raises if the publisher may no longer publish after the last byte.
     """
     try:
         body = counted(chunks, limit=limit, what="The archive", setting=setting)
@@ -46,6 +48,8 @@ def receive(*, release: Release, chunks: Iterable[bytes], limit: int, setting: s
         database_availability.release_connection()
         if staged.size == 0:
             raise Invalid("The upload is empty.", hint="Send the archive itself as the body of the request.")
+        if sha256 and staged.digest != sha256:
+            raise DigestMismatch(staged.digest, sha256)
     except BaseException as error:
         _abandon(release, error)
         raise

@@ -6,6 +6,7 @@ from registry_site.server import serving
 
 class Command(ProcessCommand):
     help = "Run periodic work: unfinished jobs, cleanup, heartbeats."
+    answers_requests = False
 
     def run(self, **_: Any) -> None:
         serving.beat()

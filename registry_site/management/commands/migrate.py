@@ -5,14 +5,13 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import CommandError, call_command
-from django.core.management.commands.migrate import Command as Migrate
 
 from apps.accounts.access import staff_roles
 from registry_site import env
 from registry_site.startup import bootstrap, first_run, restoring, schema
 
 
-class Command(Migrate):
+class Command(schema.Migrate):
     """Like Django's, under the lock of `manage.py up`.
 
     Also creates the table of the cache, the staff roles and, if its password is given, the account `admin`.
@@ -22,7 +21,7 @@ class Command(Migrate):
         bootstrap.data_folder(settings.DATA_DIR)
         with bootstrap.one_host_at_a_time():
             if not options["fake"]:
-                self.refuse_edited_tables()
+                self.begin()
             bootstrap.until_tables_are_free(partial(super().handle, *args, **options))
             if not (options["plan"] or options["check_unapplied"]):
                 call_command("createcachetable", verbosity=0)
@@ -35,11 +34,10 @@ class Command(Migrate):
                     with refusals():
                         schema.prepare()
 
-    @staticmethod
-    def refuse_edited_tables() -> None:
+    def begin(self) -> None:
         with refusals():
             restoring.require_none()
-            schema.check_recorded()
+            super().begin()
 
 
 @contextmanager

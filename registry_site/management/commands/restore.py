@@ -76,6 +76,7 @@ class Command(BaseCommand):
             return
         try:
             with backup.stopped():
+                rehearsal.require_room(folder, manifest)
                 if keys is not None:
                     self.stdout.write(f"{keys}: {', '.join(backup.load_keys(keys))}")
                 backup.load(folder, manifest, opened, storage_survived=storage_survived, say=self.stdout.write)

@@ -164,6 +164,4 @@ class Readiness:
 
 
 def children() -> list[Child]:
-    if serving.broker_is_a_folder():
-        return [Child("web"), Child("worker", ("--beat",))]
-    return [Child("web"), Child("worker"), Child("beat")]
+    return [Child("web"), Child("worker", ("--beat",))]

@@ -10,10 +10,11 @@ from registry_site.server import serving
 
 class Command(ProcessCommand):
     help = "Check and publish uploads."
+    answers_requests = False
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("--beat", action="store_true", help="Also run the scheduler; one worker is enough.")
+        parser.add_argument("--beat", action="store_true", help="Also run the scheduler; of several, one rings.")
 
     def run(self, **options: Any) -> None:
         if "check" in settings.WORKER_QUEUES:  # others may be without storage, and a signing role cannot read who may

@@ -2,25 +2,20 @@
 work.
 """
 
-from importlib import import_module
-
 import pytest
-from django.apps import apps
 
 from apps.accounts import erasure, namespaces
 from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import ConnectionChange, Grant, GroupMapping, Membership, Role, Scope, Team
+from apps.accounts.models import Grant, GroupMapping, Membership, Role, Scope, Team
 from apps.accounts.people import accounts, group_roles, invitations, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import NotFound
-from apps.notify import webhooks
 from apps.signing.models import Custody, SigningKey
 from tests.builders.connecting import (
     KINDS,
-    WEBHOOK,
     connect_all,
     hand_over,
     left_behind,
@@ -119,20 +114,6 @@ def test_what_an_operator_connected_is_listed_once_they_are_none(acme, dora, olg
     assert listed() == [ALL]
 
 
-def account_deleted(bot, **_):
-    service_accounts.delete(account=bot, actor=NOBODY)
-
-
-@for_each_row("lose", [account_deleted, team_deleted])
-def test_the_webhook_of_a_service_account_is_listed_when_that_or_its_team_is_deleted(lose, acme, dora, cooks):
-    bot = service_accounts.create(team=cooks, name="ci", actor=NOBODY)
-    webhooks.create(namespace=acme, url="https://a.example/", events=["release.published"], actor=Viewer(bot))
-
-    lose(bot=bot, cooks=cooks)
-
-    assert listed() == [[WEBHOOK]]
-
-
 def test_who_keeps_the_role_another_way_leaves_nothing_behind(acme, dora, eve, cooks):
     connect_all(acme, eve)
     namespaces.grant(namespace=acme, grantee=eve, role=Role.OWNER, actor=Viewer(dora))
@@ -169,32 +150,6 @@ def test_an_event_lists_many_and_says_how_many_more(acme, dora, eve, monkeypatch
 
     detail = AuditEvent.objects.get(kind=Kind.CONNECTIONS_LEFT_BEHIND).detail
     assert (len(detail["connections"]), detail["not_listed"], detail["left"]) == (1, len(KINDS) - 1, [eve.pk])
-
-
-def test_an_erased_person_who_changed_something_still_counts(acme, dora, eve):
-    hook = connect_all(acme, dora)[WEBHOOK]
-    webhooks.change(hook=hook, actor=Viewer(eve), url="https://eve.example/hook")
-
-    erasure.erase(user=eve, actor=NOBODY)
-
-    assert ConnectionChange.objects.get().user_id == eve.pk
-    assert left_behind() == [WEBHOOK]
-
-
-@pytest.mark.both
-def test_the_upgrade_reads_from_the_audit_who_had_changed_what(acme, dora, eve):
-    rows = connect_all(acme, dora)
-    webhooks.change(hook=rows[WEBHOOK], actor=Viewer(eve), events=["release.yanked"])
-    webhooks.rotate(hook=rows[WEBHOOK], actor=Viewer(eve))
-    AuditEvent.objects.create(kind=Kind.WEBHOOK_CHANGED, actor_id=eve.pk + 99, subject="acme", detail={"webhook": 1})
-    ConnectionChange.objects.all().delete()
-
-    migration = import_module("apps.accounts.migrations.0024_connections")
-    for _ in range(2):
-        migration.remember_changes(apps, None)
-
-    found = sorted(ConnectionChange.objects.values_list("kind", "number", "user"))
-    assert found == [(WEBHOOK, rows[WEBHOOK].pk, eve.pk)]
 
 
 # --- What else the former owner knows ---------------------------------------------------------------------------------

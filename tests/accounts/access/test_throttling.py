@@ -171,7 +171,7 @@ def test_threads_of_one_process_count_exactly(ten):
 
 
 def allowed_to_processes(tmp_path, **variables):
-    variables |= {"LARDER_DATA_DIR": str(tmp_path), "LARDER_RATE_PUBLISH": "30/1000h", "LARDER_LOG_LEVEL": "ERROR"}
+    variables |= {"LARDER_DATA_DIR": str(tmp_path), "LARDER_RATES": "publish=30/1000h", "LARDER_LOG_LEVEL": "ERROR"}
     command = [sys.executable, "-c", FORKS]
     done = subprocess.run(command, cwd=CHECKOUT, env=variables, capture_output=True, text=True, check=True, timeout=60)
     return int(done.stdout)

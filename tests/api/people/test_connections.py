@@ -7,7 +7,7 @@ from apps.accounts.models import Grant, Role, Team
 from apps.accounts.people import teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
-from tests.builders.connecting import KINDS, WEBHOOK, connect_all
+from tests.builders.connecting import KINDS, connect_all
 from tests.builders.held import key_row
 from tests.cast import person
 
@@ -30,15 +30,14 @@ def test_a_transfer_answers_what_it_suspends_and_the_new_owner_lists_and_confirm
     assert kinds(waiting) == list(KINDS)
     assert waiting[0]["answers"] == ["dora"]
     assert waiting[0]["suspended_reason"] == "The namespace was transferred."
-    number = rows[WEBHOOK].pk
-    assert hers.get(f"{URL}/webhooks").json()["webhooks"][0]["suspended_at"]
+    kind, row = next(iter(rows.items()))
 
-    confirmed = hers.post(f"{URL}/connections/{WEBHOOK}/{number}/confirm")
+    confirmed = hers.post(f"{URL}/connections/{kind}/{row.pk}/confirm")
 
     assert (confirmed.status_code, confirmed.json()["answers"]) == (200, ["alice"])
     assert len(hers.get(f"{URL}/connections?suspended=true").json()["connections"]) == len(KINDS) - 1
     assert len(hers.get(f"{URL}/connections").json()["connections"]) == len(KINDS)
-    assert hers.post(f"{URL}/connections/{WEBHOOK}/0/confirm").status_code == 404
+    assert hers.post(f"{URL}/connections/{kind}/0/confirm").status_code == 404
     assert tofu(dora).get(f"{URL}/connections").status_code == 404
 
 

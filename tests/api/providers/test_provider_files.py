@@ -97,8 +97,8 @@ def test_a_file_over_the_limit_is_413_before_and_while_it_is_read(
     sums = draft_client.client.put(f"{URL}/files/{SUMS}", **{**untouchable, "CONTENT_LENGTH": str(10**7)})
 
     assert [answer.status_code for answer in (said, *grew, sums)] == [413] * 4
-    assert b"LARDER_PROVIDER_PACKAGE_MAX_BYTES" in said.content + grew[0].content
-    assert b"LARDER_SUMS_MAX_BYTES" in sums.content
+    assert b"provider_package_max_bytes of LARDER_LIMITS" in said.content + grew[0].content
+    assert b"sums_max_bytes of LARDER_LIMITS" in sums.content
     assert stored_files() == []
     assert draft_client.get()["files"] == []
 

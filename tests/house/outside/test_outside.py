@@ -144,9 +144,11 @@ def _views(resolver: URLResolver) -> set[str]:
 
 
 def _contributed() -> set[str]:
-    """Return what the doors of the rooms name, except for what operators run by hand, and what only a start calls."""
+    """Return what the doors of the rooms name, except for what operators run by hand, what only a start calls, and the
+    channels of notices: workers send by them, and requests only ask them to count rows.
+    """
     doors = {name for name, value in vars(Room).items() if name[0] != "_" and isinstance(value, tuple | dict)} - {
-        *("doctor_looks", "exports", "preparations")
+        *("doctor_looks", "exports", "preparations", "channels")
     }
     return {f"{one.name}.{text}" for one in rooms() for name in doors for text in _texts(getattr(one, name), "")}
 

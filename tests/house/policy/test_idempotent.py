@@ -20,7 +20,6 @@ ELSEWHERE = {
     "post_provider_end_cooldown": "tests/releases/test_cooldown.py",
     "post_provider_restore": "tests/api/providers/test_provider_lifecycle.py",
     "post_provider_resign": "tests/providers/signatures",
-    "post_versions_restore": "tests/api/test_lifecycle_several.py",
     "put_provider_signature": "tests/providers/signatures",
     **rooms.rows("IDEMPOTENT_ELSEWHERE"),
 }

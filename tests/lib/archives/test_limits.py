@@ -43,9 +43,9 @@ def test_refusals_name_the_limit_and_its_setting(data: bytes, form: sandboxed.Fo
     entries = refused(data, form, sandboxed.Limits(entries=3))
     slow = refused(data, form, sandboxed.Limits(seconds=-1))
 
-    assert "at most 9 bytes (LARDER_MODULE_ARCHIVE_MAX_BYTES)" in str(packed)
-    assert "at most 9 bytes (LARDER_MODULE_UNPACKED_MAX_BYTES)" in str(unpacked)
-    assert "at most 3 entries (LARDER_ARCHIVE_MAX_ENTRIES)" in str(entries)
+    assert "at most 9 bytes (module_archive_max_bytes of LARDER_LIMITS)" in str(packed)
+    assert "at most 9 bytes (module_unpacked_max_bytes of LARDER_LIMITS)" in str(unpacked)
+    assert "at most 3 entries (archive_max_entries of LARDER_LIMITS)" in str(entries)
     assert slow.reasons[0].code == "too_slow"
 
 

@@ -174,6 +174,7 @@ def test_it_says_what_is_wrong_and_where(text, part):
     assert part in f"{refused.value} {refused.value.hint}"
 
 
+@pytest.mark.slow
 @for_each_row(
     "piece",
     ["{", "[]", "()", '""', "${}", "<<A\n", "/*", "#\n}", "a=", "-", ".a", "x = /* ", " ", 'a="\\u', "a {}\n", "1,"],

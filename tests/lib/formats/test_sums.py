@@ -109,8 +109,8 @@ def test_lines_are_read_in_their_order(text: str, read: dict[str, str]):
 
 def test_a_file_at_the_limit_is_read_and_one_byte_more_names_the_setting():
     assert sums.parse(ONE.encode(), most_bytes=len(ONE)) == {"one.zip": A}
-    with pytest.raises(Refusal, match=rf"at most {len(ONE) - 1} bytes \(LARDER_SUMS_MAX_BYTES\)") as refusal:
-        sums.parse(ONE.encode(), most_bytes=len(ONE) - 1, setting="LARDER_SUMS_MAX_BYTES")
+    with pytest.raises(Refusal, match=rf"at most {len(ONE) - 1} bytes \(sums_max_bytes of LARDER_LIMITS\)") as refusal:
+        sums.parse(ONE.encode(), most_bytes=len(ONE) - 1, setting="sums_max_bytes of LARDER_LIMITS")
 
     assert refusal.value.reasons[0].code == "sums_too_large"
 

@@ -193,9 +193,9 @@ def test_the_rules_of_zips_hold(inspect):
 
 def test_refusals_name_the_settings(inspect):
     data = package("dns", "1.2.0", "linux", "amd64")
-    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_PACKAGE_MAX_BYTES\)"):
+    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(provider_package_max_bytes of LARDER_LIMITS\)"):
         inspect(data, sandboxed.limits(packed_bytes=9))
-    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(LARDER_PROVIDER_UNPACKED_MAX_BYTES\)"):
+    with pytest.raises(sandboxed.Refusal, match=r"at most 9 bytes \(provider_unpacked_max_bytes of LARDER_LIMITS\)"):
         inspect(data, sandboxed.limits(unpacked_bytes=9))
     assert inspect(data, sandboxed.limits(packed_bytes=len(data), unpacked_bytes=1000)).size == len(data)
 

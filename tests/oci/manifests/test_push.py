@@ -223,7 +223,7 @@ def test_a_large_manifest_is_taken_and_one_byte_too_many_is_not(repo, settings):
 
     answer = at.put(padded + b" ", "over")
     assert code_of(answer) == (413, "SIZE_INVALID")
-    assert "LARDER_OCI_MANIFEST_MAX_BYTES" in answer.json()["errors"][0]["message"]
+    assert "oci_manifest_max_bytes of LARDER_LIMITS" in answer.json()["errors"][0]["message"]
 
 
 def test_nobody_pushes_to_the_mirror_of_a_provider(repo, settings, olga, tofu):

@@ -89,7 +89,7 @@ def test_what_is_larger_than_a_blob_may_be_is_refused(uploader, settings, stored
         uploader.client.delete(url)
 
     assert code_of(response) == (413, "SIZE_INVALID")
-    assert "LARDER_OCI_BLOB_MAX_BYTES" in response.json()["errors"][0]["message"]
+    assert "oci_blob_max_bytes of LARDER_LIMITS" in response.json()["errors"][0]["message"]
     assert stored_files() == []
 
 

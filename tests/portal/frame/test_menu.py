@@ -27,7 +27,7 @@ def test_what_is_ones_own_is_apart_from_what_staff_operate(browser_of, alice, ol
     theirs = groups_of(pages.markup_of(browser_of(olga).get("/")))
     assert theirs["you"] == own
     assert theirs["operate"][0] == "/admin/"
-    assert {"/invitations", "/webhooks", "/admin/storage/", "/status"} <= set(theirs["operate"])
+    assert {"/invitations", "/admin/storage/", "/status"} <= set(theirs["operate"])
 
 
 def test_staff_see_only_what_they_may_open(browser_of, olga):
@@ -55,7 +55,7 @@ def test_each_entry_opens_for_those_who_see_it(browser_of, bob, olga):
         ("/publish/provider", "Publish"),
         *(
             (url, "Docs")
-            for url in ("/how-to-use", "/help", "/help/using", "/help?q=token", "/api/docs", "/api/docs/webhooks")
+            for url in ("/how-to-use", "/help", "/help/using", "/help?q=token", "/api/docs", "/api/docs/teams")
         ),
     ],
 )

@@ -6,7 +6,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role, Team
 from apps.accounts.people import teams
 from tests import rooms
-from tests.builders.connecting import KINDS, NAMES, WEBHOOK, connect_all, hand_over, own, suspended
+from tests.builders.connecting import KINDS, NAMES, connect_all, hand_over, own, suspended
 from tests.cast import person
 
 URL = "/namespaces/acme"
@@ -34,10 +34,8 @@ def test_the_new_owner_sees_each_as_suspended_and_confirms_it(acme, dora, alice,
     assert "Suspended connections" in browser.get(URL).text
     listed = browser.get(f"{URL}/connections").text
     assert listed.count("Suspended</span>") == len(KINDS)
-    pages = {
-        WEBHOOK: f"{URL}/webhooks/{rows[WEBHOOK].pk}",
-        **{kind: URL + path for kind, path in rooms.rows("CONNECTION_PAGES").items()},
-    }
+    found = rooms.rows("CONNECTION_PAGES").items()
+    pages = {kind: URL + path.format(number=rows[kind].pk) for kind, path in found}
     for kind, page in pages.items():
         button = f"{URL}/connections/{kind}/{rows[kind].pk}/confirm"
         shown = browser.get(page).text
@@ -58,7 +56,7 @@ def test_the_page_of_a_withdrawal_lists_them_before_and_leads_to_them_afterwards
 
     before = browser.get(f"{URL}/members/{grant.pk}/withdraw").text
     assert "Still connected" in before
-    assert "webhook to hooks" in before
+    assert all(name in before for name in NAMES)
     after = browser.post(f"{URL}/members/{grant.pk}/withdraw", follow=True)
 
     assert after.redirect_chain == [(f"{URL}/connections", 303)]
@@ -107,4 +105,4 @@ def test_the_page_of_a_team_says_what_its_member_leaves_behind(acme, dora, brows
     page = browser_of(dora).post(f"/teams/cooks/members/{team.memberships.get(user=eve).pk}/remove", follow=True)
 
     assert "Left behind, and still working: " in page.text
-    assert "webhook to hooks.acme.example of acme" in page.text
+    assert all(name in page.text for name in NAMES)

@@ -124,7 +124,7 @@ def test_a_file_over_the_limit_ends_the_form_and_is_told(browser, page, settings
     settings.SUMS_MAX_BYTES = 3
     answer = post_form(browser, page, form_of({LINUX: b"whole", SUMS: b"sums", DARWIN: b"zip"}))
     assert answer.status_code == 413
-    assert "LARDER_SUMS_MAX_BYTES" in answer.text
+    assert "sums_max_bytes of LARDER_LIMITS" in answer.text
     assert names() == [LINUX]
 
 

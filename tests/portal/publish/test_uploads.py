@@ -106,13 +106,13 @@ def test_a_browser_that_hides_the_origin_may_say_where_it_stands(ticket):
 def test_a_body_that_hides_its_length_stops_at_the_limit_which_the_refusal_names(ticket, post, settings):
     length = str(settings.MODULE_ARCHIVE_MAX_BYTES + 1)
     response = Client().put(ticket, b"", headers={**ORIGIN, **JSON, "Content-Length": length})
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in response.json()["error"]
+    assert "module_archive_max_bytes of LARDER_LIMITS" in response.json()["error"]
     assert "104,857,600" in response.json()["error"]
 
     settings.MODULE_ARCHIVE_MAX_BYTES = 300
     response = post(form(b"x" * 400))  # within the allowance for the form's own lines
     assert response.status_code == 413
-    assert "LARDER_MODULE_ARCHIVE_MAX_BYTES" in response.text
+    assert "module_archive_max_bytes of LARDER_LIMITS" in response.text
     assert Release.objects.get().state == State.REJECTED
 
 

@@ -11,7 +11,7 @@ from apps.accounts.people import service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.notify import outbox
-from apps.notify.models import Delivery, Letter, LetterState, Preference, Topic, Watch, Webhook
+from apps.notify.models import Letter, LetterState, Preference, Topic, Watch
 from apps.releases.models import Fetch, Lifecycle, Release
 from tests import pages
 from tests.modules.dependents.rows import calls
@@ -94,22 +94,6 @@ def test_the_oldest_version_in_use_is_chosen_and_all_versions_can_be(owner, vpc,
     assert AuditEvent.objects.get(kind=Kind.USAGE_NOTIFIED).subject == "acme/vpc/aws"
 
 
-def test_one_version_has_its_own_recipients_and_a_webhook_is_told(owner, vpc, acme, bob, charlie, dora):
-    downloaded(bob, "1.0.0")
-    downloaded(charlie, "2.0.0")
-    Webhook.objects.create(namespace=acme, url="https://hooks.example.com/", events=["usage.notified"], created_by=dora)
-
-    assert send(owner, "2.0.0", "2.0.0").status_code == 303
-
-    assert written_to() == ["charlie"]
-    [delivery] = Delivery.objects.all()
-    assert '"type":"usage.notified"' in delivery.body
-    assert '"address":"acme/vpc/aws","version":"2.0.0"' in delivery.body
-    assert f'"message":"{TEXT}"' in delivery.body
-    assert "people" not in delivery.body
-    assert owner.get(f"{URL}?version=3.0.0").status_code == 404
-
-
 @pytest.mark.both
 def test_managers_stand_for_service_accounts_and_owners_for_modules_that_call_it(
     owner, vpc, acme, pantry, alice, bob, charlie
@@ -170,9 +154,7 @@ def test_a_version_that_is_yanked_meanwhile_sends_the_message_to_no_one_else(own
     assert written_to() == []
 
 
-def test_without_a_mail_server_the_page_says_so_and_a_webhook_alone_gets_the_message(
-    owner, vpc, acme, bob, dora, settings
-):
+def test_without_a_mail_server_the_page_says_so(owner, vpc, bob, settings):
     settings.SMTP = None
     downloaded(bob, "1.0.0")
     page = pages.markup_of(owner.get(URL))
@@ -181,13 +163,6 @@ def test_without_a_mail_server_the_page_says_so_and_a_webhook_alone_gets_the_mes
     assert "Send to" not in page
     assert send(owner).status_code == 422
     assert not AuditEvent.objects.filter(kind=Kind.USAGE_NOTIFIED).exists()
-
-    Webhook.objects.create(namespace=acme, url="https://hooks.example.com/", events=["usage.notified"], created_by=dora)
-    assert "Send to 1 webhook" in pages.markup_of(owner.get(URL))
-    answer = send(owner)
-    assert "The message to 1 webhook is on its way." in pages.markup_of(owner.get(answer["Location"]))
-    assert written_to() == []
-    assert Delivery.objects.count() == 1
 
 
 def test_only_people_who_get_it_are_counted_and_strangers_have_no_names(owner, vpc, acme, alice, bob, charlie):

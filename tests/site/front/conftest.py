@@ -49,7 +49,8 @@ def both(db: None, server: Server) -> Iterator[tuple[Host, Host]]:
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
-    """Release and reader of each download that counts."""
+    """Release, reader and token of each download that counts."""
     found: list[tuple[Any, ...]] = []
-    monkeypatch.setattr("apps.releases.catalogue.downloads.record_download", lambda *said: found.append(said[:2]))
+    seen = "apps.releases.catalogue.downloads.record_download"
+    monkeypatch.setattr(seen, lambda release, user, _client, token=None: found.append((release, user, token)))
     return found

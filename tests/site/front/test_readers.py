@@ -37,12 +37,15 @@ def test_one_answer_shows_that_the_documents_of_others_may_be_read(process, rele
         assert of(process, tofu(who), OTHER, VERSIONS, DOWNLOAD) == [False, False, False]
 
 
-def test_a_document_of_another_reader_counts_as_a_download_of_who_asks(process, release, tofu, bob, alice, counted):
+def test_a_document_of_another_reader_counts_as_a_download_of_who_asks_and_of_their_token(
+    process, release, tofu, bob, alice, counted
+):
     process.learn()
     for reads in (tofu(bob), tofu(alice)):
         process.ask(reads, VERSIONS)
         process.ask(reads, DOWNLOAD)
-    assert counted == [(release.pk, bob.pk), (release.pk, alice.pk)]
+    tokens = dict(ApiToken.objects.values_list("user", "pk"))
+    assert counted == [(release.pk, one.pk, tokens[one.pk]) for one in (bob, alice)]
 
 
 @pytest.mark.parametrize("verb", ["revoke", "visibility", "withdraw", "yank", "quarantine"])

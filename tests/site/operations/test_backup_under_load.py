@@ -75,7 +75,7 @@ def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
         tmp_path / "first",
         why="its whole database is backed up and restored",
         LARDER_DATABASE_URL=first.url,
-        LARDER_RATE_PUBLISH="off",
+        LARDER_RATES="publish=off",
     ) as larder:
         token = larder.token()
         with larder.client(token) as client:

@@ -1,7 +1,10 @@
 """`manage.py doctor`: each part is broken for real, and the finding says what and how to fix it."""
 
 import json
-from contextlib import contextmanager
+import socket
+import ssl
+import threading
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from io import StringIO
 
@@ -16,15 +19,14 @@ from apps.blobs.care import runs
 from apps.blobs.models import Run
 from apps.jobs import heartbeats
 from apps.jobs.models import Heartbeat, Job
-from apps.lib.settings_values import kek_urls
 from apps.releases.models import Release
-from apps.signing import kms, statement_keys, vault
+from apps.signing import statement_keys, vault
 from apps.signing.models import Custody, PrivateKey, PrivateStatementKey, SigningKey
 from registry_site.celery import app
+from registry_site.monitoring import public_certificate, states
 from registry_site.operations import doctor
 from registry_site.startup import certificates
 from tests.rows import for_each_row
-from tests.vault_server import TOKEN, vault_server
 
 pytestmark = pytest.mark.django_db
 
@@ -187,33 +189,6 @@ def test_the_key_encryption_key_does_not_open_a_private_key(sound, settings, acm
     assert findings_of("signing keys")["signing keys"][1].startswith("this host has no key-encryption key")
 
 
-def test_a_key_service_is_tried_and_its_token_never_shown(sound, settings, acme, worker_host, tmp_path):
-    (tmp_path / "token").write_text(TOKEN)
-    with vault_server() as bao:
-        settings.SIGNING_KEKS = kek_urls.parse_all([bao.url(tmp_path / "token")])
-        sealed(acme)
-        state, found = findings_of("key service")["key service"]
-        assert (state, found.split(" in ")[0]) == (
-            "ok",
-            f"Vault at 127.0.0.1:{bao.port}, transit/keys/larder: wraps and unwraps",
-        )
-        state, found = findings_of("signing keys")["signing keys"]
-        assert (state, "the key of Vault" in found) == ("ok", True)
-
-        bao.status = 403
-        kms.forget()
-        for finding in [*_looked("key service"), *_looked("signing keys")]:
-            assert TOKEN not in f"{finding}"
-        assert findings_of("key service")["key service"][0] == "fail"
-        assert findings_of("signing keys")["signing keys"][0] == "fail"
-
-        bao.asked.clear()
-        settings.WORKER_QUEUES = ["check"]
-        assert findings_of("key service") == {}
-        assert findings_of("signing keys")["signing keys"][0] == "ok"
-        assert bao.asked == [], "a host that does not sign asks no service"
-
-
 def sealed(namespace):
     key = SigningKey.objects.create(
         namespace=namespace, custody=Custody.REGISTRY, fingerprint="A" * 40, key_id="A" * 16, armor="-", algorithm="-"
@@ -237,6 +212,49 @@ def test_the_certificate_is_for_another_name_or_ends_soon(sound, settings, monke
     (tmp_path / "tls" / "server.pem").unlink()
     certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="https://127.0.0.1:8443")
     assert findings_of("certificate")["certificate"][0] == "fail"
+
+
+def test_the_certificate_of_a_proxy_is_read_at_the_public_name(sound, settings, monkeypatch, tmp_path):
+    """Which this host need not trust, and cannot always reach."""
+    monkeypatch.setattr(certificates, "LEAF_LIFETIME", timedelta(days=20))
+    files = certificates.served("auto", data_dir=tmp_path, listen_host="127.0.0.1", public_url="")
+    settings.TLS = "off"
+    with socket.create_server(("127.0.0.1", 0)) as listening, tls_accepting(listening, files):
+        port = listening.getsockname()[1]
+        settings.PUBLIC_URL = f"https://localhost:{port}"
+        state, found = findings_of("public certificate")["public certificate"]
+        assert (state, "the one at https://localhost" in found) == ("warn", True)
+        public_certificate.watch.look()
+        metrics = {family.name: family.samples[0].value for family in states._certificate()}
+        assert 18 * 86400 < metrics["larder_public_certificate_expiry_seconds"] < 20 * 86400
+    state, found = findings_of("public certificate")["public certificate"]
+    assert (state, "cannot be reached from this host" in found) == ("warn", True)
+    public_certificate.watch.look()
+    assert list(states._certificate()) == []
+    settings.PUBLIC_URL = "http://localhost:8080"
+    assert findings_of("public certificate")["public certificate"][0] == "ok"
+
+
+@contextmanager
+def tls_accepting(listening, files):
+    """Make handshakes with these files, as a proxy does."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(files.certificate, files.key)
+
+    def accept():
+        with suppress(OSError):
+            while True:
+                client, _ = listening.accept()
+                with suppress(OSError), context.wrap_socket(client, server_side=True) as connection:
+                    connection.recv(1)
+
+    thread = threading.Thread(target=accept)
+    thread.start()
+    try:
+        yield
+    finally:
+        listening.shutdown(socket.SHUT_RDWR)
+        thread.join()
 
 
 def test_a_backup_that_is_missing_or_late_and_a_check_that_failed(sound):

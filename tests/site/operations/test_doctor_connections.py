@@ -7,7 +7,6 @@ from apps.accounts.access import connections
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant, Role
 from apps.accounts.people import accounts
-from apps.notify import webhooks
 from registry_site.operations import doctor
 from tests.builders.connecting import KINDS, NAMES, connect_all, hand_over
 from tests.cast import person
@@ -56,17 +55,3 @@ def test_it_names_at_most_so_many(acme, dora, monkeypatch):
     accounts.set_active(user=dora, actor=NOBODY, is_active=False)
 
     assert found()[1].endswith(f"(dora) and {ALL - 1} more")
-
-
-def test_a_webhook_of_the_site_needs_an_operator(db, olga):
-    erin = person("erin", is_staff=True, is_superuser=True)
-    hook, _ = webhooks.create(
-        namespace=None, url="https://a.example/", events=["release.published"], actor=Viewer(erin)
-    )
-    assert found()[0] == "ok"
-
-    accounts.change(user=erin, actor=Viewer(olga), is_active=True, is_staff=False, is_superuser=False)
-
-    assert found() == ("warn", "1 of people without the role owner: webhook to a.example of the registry (erin)")
-    webhooks.rotate(hook=hook, actor=Viewer(olga))
-    assert found()[0] == "ok", "who gives it another secret answers for it"

@@ -9,13 +9,11 @@ from django.core.management import CommandError, call_command
 from django.db.models import Model
 
 from apps.accounts.identity import sealing, second_factor
-from apps.notify import webhooks
 from apps.notify.mail import letters
-from apps.notify.models import Letter, Webhook
+from apps.notify.models import Letter
 from registry_site import wiring
 from registry_site.operations import doctor
 from tests import rooms
-from tests.sessions import in_browser
 
 pytestmark = pytest.mark.django_db
 
@@ -36,11 +34,6 @@ def lines(settings):
 @pytest.fixture
 def secrets(lines, acme, dora, bob):
     """One of each kind, by what it is: how to read it as its users do, and what it says."""
-    owner = in_browser(dora)
-    hook, former = webhooks.create(
-        namespace=acme, url="https://ci.example/hook", events=["release.published"], actor=owner
-    )
-    newest = webhooks.rotate(hook=hook, actor=owner)
     letter = letters.direct(
         bob, "bob@acme.example", key="one", subject="One", text="One", url="https://link.example/x", button=""
     )
@@ -50,12 +43,7 @@ def secrets(lines, acme, dora, bob):
         for kind, key in ((Authenticator.Type.TOTP, "secret"), (Authenticator.Type.RECOVERY_CODES, "seed"))
     )
 
-    def of_hook(name: str) -> str:
-        return sealing.unseal(getattr(Webhook.objects.get(), name), webhooks.PURPOSE)
-
     return {
-        "a webhook's secret": (lambda: of_hook("sealed_secret"), newest),
-        "a webhook's former secret": (lambda: of_hook("former_secret"), former),
         "a letter's link": (
             lambda: sealing.unseal(Letter.objects.get(pk=letter.pk).sealed_url, letters.PURPOSE),
             "https://link.example/x",
@@ -101,9 +89,9 @@ def test_every_secret_opens_after_the_former_line_is_removed(lines, secrets):
     assert finding()[:2] == ("warn", f"{len(secrets)} are encrypted under an older line of LARDER_SECRET_KEY_FILE")
 
     assert reseal() == f"{len(secrets)} resealed.\nAll stored secrets use the newest secret key.\n"
-    before = Webhook.objects.values_list("sealed_secret", "former_secret").get()
+    before = Letter.objects.values_list("sealed_url").get()
     assert reseal().startswith("0 resealed.")
-    assert Webhook.objects.values_list("sealed_secret", "former_secret").get() == before
+    assert Letter.objects.values_list("sealed_url").get() == before
 
     lines(NEW)
     assert opened(secrets) == meant(secrets)
@@ -116,7 +104,7 @@ def test_a_line_that_was_removed_too_early_is_named_and_nothing_is_lost(lines, s
 
     told = reseal()
 
-    assert "Webhook.sealed_secret, row " in told
+    assert "Letter.sealed_url, row " in told
     assert "Authenticator.data, row " in told
     others = f"{len(secrets)} were encrypted with another secret key"
     assert f"{others} and are unchanged. Add that key as the last line" in told
@@ -130,7 +118,7 @@ def test_a_line_that_was_removed_too_early_is_named_and_nothing_is_lost(lines, s
 
 def test_one_secret_of_another_key_keeps_no_other_from_being_resealed(lines, secrets):
     lines(OTHER)
-    Webhook.objects.update(former_secret=sealing.seal("lost", webhooks.PURPOSE))
+    Letter.objects.update(sealed_url=sealing.seal("lost", letters.PURPOSE))
     lines(NEW, OLD)
 
     assert f"{len(secrets) - 1} resealed.\n1 were encrypted with another secret key" in reseal()

@@ -55,7 +55,7 @@ def test_it_is_refused_as_soon_as_it_is_too_large() -> None:
         client.send(b"x" * 600)
         gathering = Gathering()
         with gathering.place() as place:
-            with pytest.raises(TooLarge, match="LARDER_JSON_MAX_BYTES"):
+            with pytest.raises(TooLarge, match="json_max_bytes of LARDER_LIMITS"):
                 await gathering.body(client.sender, place, limit=1000)
             assert gathering._size == 0, "what is refused takes no memory while it is answered"
 

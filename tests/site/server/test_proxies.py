@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.live, pytest.mark.needs("nginx")]
 
 # Addresses of one machine's loopback network. nginx itself connects from 127.0.0.1, the only trusted one.
 STRANGER, COLLEAGUE, EVADER = "127.0.0.2", "127.0.0.3", "127.0.0.4"
-MOST_WRONG = 20  # by LARDER_RATE_SIGN_IN, from one address
+MOST_WRONG = 20  # by `sign_in` of LARDER_RATES, from one address
 
 CONFIGURATION = """
 daemon off; master_process off; pid {folder}/nginx.pid; error_log {folder}/error.log;
@@ -49,7 +49,7 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         "LARDER_TLS": "off",
         "LARDER_TRUSTED_PROXIES": "127.0.0.1",
         "LARDER_HSTS_SECONDS": "60",
-        "LARDER_RATE_SIGN_IN": "1/1000h",
+        "LARDER_RATES": "sign_in=1/1000h",
         "LARDER_ACCEL_REDIRECT": "/stored",
     }
     with start_live(

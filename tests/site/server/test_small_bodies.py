@@ -19,7 +19,7 @@ LARGE = b"x" * (settings.JSON_MAX_BYTES + 1)
 
 
 def page(text: str) -> bool:
-    return "<!doctype html>" in text.lower() and "LARDER_JSON_MAX_BYTES" in text
+    return "<!doctype html>" in text.lower() and "json_max_bytes of LARDER_LIMITS" in text
 
 
 def api(text: str) -> bool:
@@ -31,7 +31,7 @@ def oci(text: str) -> bool:
 
 
 def protocol(text: str) -> bool:
-    return "LARDER_JSON_MAX_BYTES" in json.loads(text)["errors"][0]
+    return "json_max_bytes of LARDER_LIMITS" in json.loads(text)["errors"][0]
 
 
 @for_each_row(

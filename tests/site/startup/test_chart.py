@@ -24,7 +24,7 @@ CUSTOM = {
     if kind != "$comment"
 }
 SCHEMA = json.loads((CHART / "values.schema.json").read_text())
-LONG_RUNNING = {"web", "worker", "notify-worker", "upstream-worker", "signing-worker", "beat"}
+LONG_RUNNING = {"web", "worker", "notify-worker", "upstream-worker", "signing-worker"}
 
 
 def validate(document: Document) -> None:
@@ -239,7 +239,10 @@ def test_no_pod_may_fill_the_disk_of_its_node(name: str) -> None:
 
 def test_each_process_is_restarted_by_its_own_state() -> None:
     found = charts.containers(example("minimal"))
-    for name in LONG_RUNNING - {"web"}:
+    apart = charts.containers(example("minimal", "--set", "beat.enabled=true"))
+    assert [one["notify-worker"]["args"][-1] for one in (found, apart)] == ["--beat", "worker"]
+    found |= {"beat": apart["beat"]}
+    for name in found.keys() & (LONG_RUNNING | {"beat"}) - {"web"}:
         mode = "beat" if name == "beat" else "worker"
         command = ["python", "-m", "registry_site.healthcheck", mode]
         assert mode in healthcheck.MODES
@@ -247,14 +250,14 @@ def test_each_process_is_restarted_by_its_own_state() -> None:
         assert "readinessProbe" not in found[name]
     assert found["web"]["livenessProbe"]["httpGet"]["path"] == "/healthz"
     assert found["web"]["readinessProbe"]["httpGet"]["path"] == "/readyz"
-    assert {name for name, one in found.items() if "livenessProbe" in one} == LONG_RUNNING
+    assert {name for name, one in found.items() if "livenessProbe" in one} == LONG_RUNNING | {"beat"}
 
 
 def test_nodes_are_drained_one_pod_of_a_kind_at_a_time() -> None:
     documents = example("scaled")
     budgets = of_kind("PodDisruptionBudget", documents)
 
-    assert budgets.keys() == LONG_RUNNING - {"beat"}
+    assert budgets.keys() == LONG_RUNNING
     for name, budget in budgets.items():
         assert budget["spec"]["maxUnavailable"] == 1
         assert budget["spec"]["selector"] == of_kind("Deployment", documents)[name]["spec"]["selector"]

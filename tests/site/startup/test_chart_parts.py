@@ -7,10 +7,8 @@ from typing import Any
 import pytest
 import yaml
 
-from apps.lib.settings_values.kek_urls import VaultAddress
 from apps.lib.settings_values.openid import Provider
-from apps.signing import kms_vault
-from registry_site import env, healthcheck, rooms
+from registry_site import env, healthcheck, identity_providers, rooms
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
 from tests.live import CHECKOUT
@@ -39,10 +37,12 @@ def process(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     def become(found: dict[str, str], files: dict[str, str]) -> None:
         for path, text in files.items():
             (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
-            (tmp_path / path).write_text(text)
+            (tmp_path / path).write_text(here(text))
         for name, value in found.items():
-            here = value.replace("/secrets/", f"{tmp_path}/secrets/").replace("/config/", f"{tmp_path}/config/")
-            monkeypatch.setenv(name, here)
+            monkeypatch.setenv(name, here(value))
+
+    def here(text: str) -> str:
+        return text.replace("/secrets/", f"{tmp_path}/secrets/").replace("/config/", f"{tmp_path}/config/")
 
     return become
 
@@ -141,9 +141,11 @@ def test_without_metrics_no_worker_is_asked() -> None:
 
 def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -> None:
     documents = example("single-sign-on")
-    process(variables(documents)["web"], {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"})
-    kinds = rooms.identity_providers(frozenset())
-    corp, partners, *others = env.identity_providers(kinds)
+    file = of_kind("ConfigMap", documents)["sign-on"]["data"]["sign-on.yaml"]
+    files = {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"}
+    process(variables(documents)["web"], files | {"config/sign-on/sign-on.yaml": file})
+    kinds, _ = rooms.identity_providers(frozenset())
+    corp, partners, *others = identity_providers.read(kinds)
     assert isinstance(corp, Provider)
     assert isinstance(partners, Provider)
 
@@ -161,7 +163,7 @@ def test_only_web_servers_know_the_client_secrets() -> None:
     documents = example("single-sign-on")
 
     assert mounted(documents, "larder-sign-on") == mounted(documents, "larder-saml") == {"web"}
-    assert {name for name, one in variables(documents).items() if "LARDER_OIDC_PROVIDERS" in one} == {"web"}
+    assert {name for name, one in variables(documents).items() if "LARDER_SIGN_ON_FILE" in one} == {"web"}
 
 
 def test_storage_on_azure_has_the_key_of_its_account(process: Any) -> None:
@@ -192,27 +194,6 @@ def test_every_process_trusts_a_private_authority() -> None:
         for variable in ("SSL_CERT_FILE", "AWS_CA_BUNDLE", "REQUESTS_CA_BUNDLE"):
             assert found[variable] == "/config/ca/ca.crt", name
     assert mounted(documents, "larder-ca") == pods(documents).keys()
-
-
-def test_only_the_signing_worker_reaches_vault(process: Any) -> None:
-    documents = example("vault")
-    process(variables(documents)["signing-worker"], {})
-    [address] = env.kek_addresses("LARDER_SIGNING_KEK_URL")
-    assert isinstance(address, VaultAddress)
-    assert address.kubernetes_role == "larder-signing"
-    [mount] = [one for one in containers(documents)["signing-worker"]["volumeMounts"] if one["name"] == "vault-token"]
-    assert f"{mount['mountPath']}/token" == str(kms_vault.POD_TOKEN)
-    kms = {
-        name
-        for name, one in of_kind("NetworkPolicy", documents).items()
-        if "10.0.9.8/32" in json.dumps(one["spec"]["egress"])
-    }
-
-    assert (
-        kms == {name for name, pod in pods(documents).items() if "vault-token" in json.dumps(pod)} == {"signing-worker"}
-    )
-    assert "LARDER_SIGNING_KEK_FILE" not in variables(documents)["signing-worker"]
-    assert {name for name, one in variables(documents).items() if "LARDER_SIGNING_KEK_URL" in one} == {"signing-worker"}
 
 
 # --- Backups and `helm test` ------------------------------------------------------------------------------------------

@@ -3,7 +3,6 @@
 import pytest
 
 from apps.lib.net.forwarding import TrustedProxies
-from apps.lib.settings_values.kek_urls import parse_all
 from registry_site.startup import checks
 from tests.rows import for_each_row
 from tests.site.commands import manage
@@ -49,8 +48,8 @@ def test_what_must_not_be_on_in_production_is_named(settings, name, value, found
     assert ids(checks.nothing_is_left_open(None)) == [found]
 
 
-def test_a_host_that_does_not_sign_reads_no_key_encryption_key_and_no_token_for_a_key_service(settings, tmp_path):
-    kek, token = tmp_path / "kek", tmp_path / "token"
+def test_a_host_that_does_not_sign_reads_no_key_encryption_key(settings, tmp_path):
+    kek = tmp_path / "kek"
     settings.SIGNING_KEK_FILE = kek
     settings.WORKER_QUEUES = ["check"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
@@ -58,24 +57,6 @@ def test_a_host_that_does_not_sign_reads_no_key_encryption_key_and_no_token_for_
     assert ids(checks.only_signing_workers_open_private_keys(None)) == ["larder.E009"]
     settings.WORKER_QUEUES = ["sign"]
     assert ids(checks.only_signing_workers_open_private_keys(None)) == []
-
-    kek.unlink()
-    settings.SIGNING_KEKS = parse_all([f"vault+https://vault.acme.example/transit/keys/larder?token_file={token}"])
-    settings.WORKER_QUEUES = ["check"]
-    assert ids(checks.only_signing_workers_open_private_keys(None)) == []
-    token.write_text("hvs.x")
-    [message] = checks.only_signing_workers_open_private_keys(None)
-    assert message.id == "larder.E009"
-    assert str(token) in str(message.msg)
-
-
-def test_a_file_that_is_no_longer_in_use_is_not_warned_of(settings, tmp_path):
-    settings.DATABASE_URL = f"sqlite:///{tmp_path}/db.sqlite3"
-    settings.SIGNING_KEK_FILE = tmp_path / "kek"
-    settings.SIGNING_KEKS = parse_all(["awskms://alias/larder", "file:"])
-    assert ids(checks.keys_are_apart_from_what_they_protect(None)) == ["larder.W010"]
-    settings.SIGNING_KEKS = parse_all(["awskms://alias/larder"])
-    assert ids(checks.keys_are_apart_from_what_they_protect(None)) == []
 
 
 @for_each_row(

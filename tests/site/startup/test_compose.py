@@ -24,7 +24,7 @@ def test_every_part_that_serves_is_asked_whether_it_is_well() -> None:
 
     assert silent == {"nginx"}
     asked = {name: SERVICES[name]["healthcheck"]["test"][-2:] for name in OURS.keys() - ONCE}
-    assert asked == {name: ["--restart", name if name in ("web", "beat") else "worker"] for name in OURS.keys() - ONCE}
+    assert asked == {name: ["--restart", "web" if name == "web" else "worker"] for name in OURS.keys() - ONCE}
     assert {SERVICES[name]["restart"] for name in asked} == {"unless-stopped"}
     [alone] = yaml.safe_load((CHECKOUT / "compose.yaml").read_text())["services"].values()
     assert (alone["healthcheck"]["test"][-2:], alone["restart"]) == (["--restart", "web"], "unless-stopped")

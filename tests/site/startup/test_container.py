@@ -13,6 +13,7 @@ from pathlib import Path
 import botocore
 import pytest
 
+from tests import rooms
 from tests.builders.archives import module_zip
 from tests.flows.crashing import make_key
 from tests.house.sources import python_files
@@ -232,7 +233,7 @@ def test_storage_and_keys_need_no_other_service_of_botocore(tmp_path: Path) -> N
     environment = outer | {"PYTHONPATH": str(tmp_path)}
     program = f"import boto3; [boto3.client(name, region_name='eu-central-1') for name in {sorted(kept)}]"
     subprocess.run([sys.executable, "-c", program], env=environment, check=True)
-    tests = ["tests/blobs/test_s3.py", "tests/signing/test_key_services.py"]
+    tests = ["tests/blobs/test_s3.py", *rooms.entries("TESTS_OF_AWS")]
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests]
     done = subprocess.run(words, cwd=CHECKOUT, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout

@@ -26,7 +26,6 @@ COMPOSE_NETWORKS = {
     "notify-worker": {"database", "broker", "metrics", "outside"},
     "upstream-worker": {"database", "broker", "storage", "metrics", "outside"},
     "signing-worker": {"database", "broker", "storage", "metrics", "kms"},
-    "beat": {"database", "broker"},
     "migrate": {"database"},
     "roles": {"database"},
     "backup": {"database", "storage", "outside"},
@@ -121,7 +120,7 @@ def test_each_role_of_the_database_has_its_own_secret() -> None:
     assert found == {
         "larder": {"test"},  # the secret of all
         "larder-owner": {"migrate", "roles", "backup"},
-        "larder-web": {"web", "worker", "notify-worker", "upstream-worker", "beat"},
+        "larder-web": {"web", "worker", "notify-worker", "upstream-worker"},
         "larder-signing": {"signing-worker"},
     }
     assert pods()["signing-worker"]["serviceAccountName"] == "here-larder-signing"
@@ -245,5 +244,5 @@ def test_the_page_installs_the_chart(tmp_path: Path):
     manifests = typed(block_of("test_the_page_installs_the_chart"), tmp_path, helm=HELM_INSTALL % HELM)
     kinds = [one["kind"] for one in yaml.safe_load_all(manifests) if one]
 
-    assert kinds.count("Deployment") == 6
+    assert kinds.count("Deployment") == 5
     assert "Ingress" in kinds

@@ -60,6 +60,19 @@ def test_workers_of_other_queues_and_beat_speak_for_themselves(tmp_path, monkeyp
     assert not pulse.is_recent("worker")
 
 
+def test_a_worker_that_runs_beat_is_well_if_both_are(tmp_path, monkeypatch):
+    monkeypatch.setenv("LARDER_DATA_DIR", str(tmp_path))
+    Pulse("worker").note()
+    Pulse("beat").note()
+    assert healthcheck.worker_is_well()
+
+    os.utime(pulse.file_of("beat"), (0, 0))
+    assert not healthcheck.worker_is_well()
+    pulse.file_of("beat").write_text("1")  # of another process
+    os.utime(pulse.file_of("beat"), (0, 0))
+    assert healthcheck.worker_is_well()
+
+
 def test_a_full_disk_stops_no_work(tmp_path, monkeypatch):
     (tmp_path / "pulse").write_text("in the way")
     monkeypatch.setenv("LARDER_DATA_DIR", str(tmp_path))

@@ -196,7 +196,9 @@ def test_a_step_that_fails_ends_it(checkout: Checkout, failing: str) -> None:
 
     assert done.returncode != 0
     assert "refused" in done.stderr
+    assert ("Stopped while " in done.stderr) == (failing != "helm"), "that one fails before anything is pushed"
     assert "Published" not in done.stdout
+    assert not (checkout.folder / "dist").exists()
 
 
 def test_without_a_registry_nothing_is_built(checkout: Checkout) -> None:

@@ -29,7 +29,7 @@ for job in Job.objects.filter(kind__in=("make-signing-key", "sign-release")):
     print(job.worker.split(":")[1])
 """
 SIGNATURES = "SELECT count(*) FROM audit_auditevent WHERE kind = 'namespace:release:signed'"
-WITH_WEB_ROLE = ("web", "worker", "notify-worker", "upstream-worker", "beat")
+WITH_WEB_ROLE = ("web", "worker", "notify-worker", "upstream-worker")
 
 
 @pytest.fixture(scope="module")
@@ -78,8 +78,8 @@ def test_both_web_servers_answer_pages_and_probes(production: Stack) -> None:
 
 
 def test_each_process_is_healthy_by_its_own_check(production: Stack) -> None:
-    modes = {"web": "web", "beat": "beat"} | dict.fromkeys((name for name in OURS if name.endswith("worker")), "worker")
-    assert len(modes) == 6
+    modes = {"web": "web"} | dict.fromkeys((name for name in OURS if name.endswith("worker")), "worker")
+    assert len(modes) == 5
     for name, mode in modes.items():
         words = [sys.executable, "-m", "registry_site.healthcheck", mode]
         done = subprocess.run(words, cwd=CHECKOUT, env=production.environment(f"{name}-0"), check=False)

@@ -107,7 +107,7 @@ def identity_of(provider: IdentityProvider, claims: Mapping[str, Any]) -> Identi
     if not isinstance(groups, list) or len(groups) > MAX_GROUPS or not all(isinstance(one, str) for one in groups):
         raise Invalid(
             f"The claim {claim} of {provider.name} is not a list of groups.",
-            hint=f"{provider.prefix}_{provider.groups_part} names it.",
+            hint=f"{provider.words[provider.groups_part]} in LARDER_SIGN_ON_FILE names it.",
         )
     names = [str(claims[name]) for name in ("preferred_username", "email", "nickname") if claims.get(name)]
     return Identity(

@@ -22,7 +22,7 @@ class Command(RegistryCommand):
         parser.add_argument("--scope", required=True, **several, help=f"{', '.join(Scope.values)}; the widest applies.")
         parser.add_argument("--namespace", **several, help="Limit it to these namespaces.")
         parser.add_argument("--name", default="", metavar="vpc/aws", help="Publish only this name.")
-        parser.add_argument("--days", type=int, help="Days until it expires; the default is LARDER_TOKEN_DAYS.")
+        parser.add_argument("--days", type=int, help="Days until it expires: token_days of LARDER_LIFETIMES.")
         parser.add_argument("--label", default="created by manage.py token")
 
     def handle(self, **options: Any) -> None:

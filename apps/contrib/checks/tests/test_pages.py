@@ -6,7 +6,10 @@ from apps.contrib.checks import policy
 from apps.contrib.checks.policy import Requirement
 from apps.contrib.checks.tests import samples
 from apps.contrib.checks.tests.samples import plain
+from apps.releases.catalogue import marks
 from tests.rows import for_each_row
+
+pytestmark = pytest.mark.usefixtures("shelf")
 
 TAB = "/modules/acme/vpc/aws/1.2.0/checks"
 
@@ -144,16 +147,14 @@ def test_lists_sort_what_passed_first(published, browser_of, tofu, send, alice):
     assert places == sorted(places)
 
 
-def test_the_badge_of_a_public_module_says_it_and_of_one_without_reports_there_is_none(
-    published, client, tofu, send, alice
-):
-    published("pantry/vpc/aws", "1.0.0")
-    badge = "/modules/pantry/vpc/aws/badge/checks.svg"
-    assert client.get(badge).status_code == 404
+def test_the_mark_of_a_version_says_it_and_one_without_reports_has_none(published, tofu, send, alice):
+    release = published("pantry/vpc/aws", "1.0.0")
+    assert marks.of([release.pk])[release.pk] == []
 
     send(tofu(alice), samples.CLEAN, url="/api/v1/modules/pantry/vpc/aws/1.0.0/checks")
 
-    assert b"1 check passed" in client.get(badge).content
+    [mark] = marks.of([release.pk])[release.pk]
+    assert (mark.name, mark.text) == ("checks", "1 check passed")
 
 
 def test_a_comparison_has_the_findings_that_are_new_gone_and_unchanged(published, browser_of, tofu, send, alice, bob):

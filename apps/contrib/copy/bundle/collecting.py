@@ -184,7 +184,7 @@ def _add(
         kind=f"{release.kind}s",
         address=release.address,
         version=release.version,
-        digest=_identity(release),
+        digest=identity(release),
         manifest=entries[0]["digest"],
         referrers=tuple(one["digest"] for one in entries[1:]),
         state=release.lifecycle if is_said else "",
@@ -203,12 +203,12 @@ def _withdrawn(release: Release) -> Item:
         kind=f"{release.kind}s",
         address=release.address,
         version=release.version,
-        digest=_identity(release),
+        digest=identity(release),
         state=QUARANTINED if is_quarantined else PURGED,
         reason=release.quarantine_reason if is_quarantined else release.lifecycle_reason,
     )
 
 
-def _identity(release: Release) -> str:
+def identity(release: Release) -> str:
     """Return the digest that is the same on both sides: a provider that a registry signs itself has other sums."""
     return release.digest if release.kind == ReleaseKind.MODULE else release.uploaded_digest

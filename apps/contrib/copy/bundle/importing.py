@@ -19,12 +19,14 @@ from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
 from apps.contrib.copy.bundle import contents
+from apps.contrib.copy.bundle.collecting import identity
 from apps.contrib.copy.bundle.contents import QUARANTINED, WITHDRAWN, Item
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tree.layout import Kind
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
+from apps.lib.digests import DigestMismatch
 from apps.lib.errors import Conflict, RegistryError
 from apps.modules import checking, package_manifest
 from apps.modules import lifecycle as module_lifecycle
@@ -132,9 +134,9 @@ def require_fitting(opened: Opened) -> dict[tuple[str, str, bytes], Release]:
     refused = []
     for item in catalogue.items:
         release = known.get(_key(item))
-        if release is not None and release.state == State.PUBLISHED and _identity(release) != item.digest:
+        if release is not None and release.state == State.PUBLISHED and identity(release) != item.digest:
             refused.append(
-                f"{item} is published here with sha256:{_identity(release)}, in the bundle sha256:{item.digest}"
+                f"{item} is published here with sha256:{identity(release)}, in the bundle sha256:{item.digest}"
             )
         missing = [name for name, one in item.files.items() if release is None and one not in catalogue.blobs]
         if missing and item.kind != Kind.MIRROR:
@@ -170,10 +172,6 @@ def _in_order(opened: Opened) -> Iterator[Item]:
 
 def _key(item: Item) -> tuple[str, str, bytes]:
     return item.kind, item.address.lower(), versions.sort_key(item.version)
-
-
-def _identity(release: Release) -> str:
-    return release.digest if release.kind == "module" else release.uploaded_digest
 
 
 def _made_at(opened: Opened) -> datetime:
@@ -216,7 +214,12 @@ def _publish(opened: Opened, item: Item, viewer: Viewer, outcome: Outcome) -> No
         facts |= {"lifecycle": item.state, "reason": item.reason, "replacement": item.replacement}
     fetched = Fetched(facts, {})
     publish = _publish_module if item.kind == Kind.MODULE else _publish_provider
-    outcome.begun.append(publish(opened, item, viewer, fetched))
+    try:
+        outcome.begun.append(publish(opened, item, viewer, fetched))
+    except DigestMismatch as found:
+        raise contents.BadBundle(
+            f"A file has changed since the bundle was verified: {found}", hint="Copy the bundle again, and import that."
+        ) from None
 
 
 def _publish_module(opened: Opened, item: Item, viewer: Viewer, fetched: Fetched) -> Release:
@@ -242,10 +245,11 @@ def _publish_module(opened: Opened, item: Item, viewer: Viewer, fetched: Fetched
     )
     return receiving.receive(
         release=release,
-        chunks=opened.chunks(digest),
+        chunks=opened.steps(digest),
         limit=settings.MODULE_ARCHIVE_MAX_BYTES,
         setting=module_publishing.LIMIT_SETTING,
         job=module_publishing.JOB,
+        sha256=digest.removeprefix("sha256:"),
     )
 
 
@@ -261,8 +265,11 @@ def _publish_provider(opened: Opened, item: Item, viewer: Viewer, fetched: Fetch
         fetched=fetched,
     )
     for name, digest in item.files.items():
-        body = partial(opened.chunks, digest)
-        provider_publishing.receive_file(viewer=viewer, release=release, name=name, open_body=body)
+        body = partial(opened.steps, digest)
+        file, _ = provider_publishing.receive_file(viewer=viewer, release=release, name=name, open_body=body)
+        if digest != f"sha256:{file.digest}":  # on its way it is hashed once: what was verified may have changed
+            provider_publishing.cancel(viewer=viewer, release=release)
+            raise DigestMismatch(file.digest, digest.removeprefix("sha256:"))
     return provider_publishing.hand_in(viewer=viewer, release=release)
 
 

@@ -8,11 +8,11 @@ import tarfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from typing import Any
 
 from apps.contrib.copy.bundle import contents
 from apps.contrib.copy.bundle.contents import BadBundle, Item
 from apps.contrib.copy.tree import documents, layout
+from apps.contrib.copy.tree.documents import Stored
 from apps.contrib.copy.tree.layout import Address, Kind
 
 # The first member: {path in the tree: digest of the blob}.
@@ -31,13 +31,14 @@ def packed(items: Iterable[Item], *, now: datetime) -> bytes:
         rendered = documents.render(address, now=now)
         for place, content in rendered.files.items():
             path = layout.path_of(place, is_public=rendered.is_public)
-            if address.kind != Kind.DISCOVERY and not _is_of(place, versions[address]):
+            is_list, has = layout.rank_of(place) == layout.Rank.LIST, versions[address].__contains__
+            if not is_list and not has(layout.version_at(place)):
                 continue
-            if isinstance(content, bytes):
-                is_list = layout.rank_of(place) == layout.Rank.LIST and address.kind != Kind.DISCOVERY
-                made[path] = _limited(content, versions[address]) if is_list else content
-            else:
+            if isinstance(content, Stored):
                 stored[path] = f"sha256:{content.digest}"
+            else:
+                is_of_versions = is_list and address.kind != Kind.DISCOVERY
+                made[path] = documents.trimmed(place, content, has) if is_of_versions else content
     return written([(BYTES, contents.canonical(stored)), *sorted(made.items())])
 
 
@@ -58,30 +59,6 @@ def documents_address(item: Item) -> Address:
         namespace, _, name = item.address.partition("/")
         return documents.of_release("provider", namespace, name)
     return item.place
-
-
-def _is_of(place: str, versions: set[str]) -> bool:
-    if layout.rank_of(place) == layout.Rank.LIST:
-        return True
-    parts = place.split("/")
-    return any(one in parts or parts[-1] in (f"{one}.zip", f"{one}.json") for one in versions)
-
-
-def _limited(raw: bytes, versions: set[str]) -> bytes:
-    """Leave out of a list of versions those that are not in the bundle."""
-
-    def limit(found: Any) -> Any:
-        if isinstance(found, dict):
-            return {key: _of(value, versions) if key == "versions" else limit(value) for key, value in found.items()}
-        return [limit(one) for one in found] if isinstance(found, list) else found
-
-    return documents.as_bytes(limit(json.loads(raw)))
-
-
-def _of(listed: Any, versions: set[str]) -> Any:
-    if isinstance(listed, dict):
-        return {number: value for number, value in listed.items() if number in versions}
-    return [one for one in listed if one["version"] in versions]
 
 
 def unpacked(raw: bytes) -> tuple[dict[str, str], Iterator[tuple[str, bytes]]]:

@@ -1,20 +1,17 @@
 """Lay out a bundle as the static tree that a web server serves: documents, and bytes as hard links to its blobs."""
 
-import errno
 import hashlib
 import json
-import os
-import shutil
-import uuid
-from collections.abc import Callable, Iterator
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 from apps.contrib.copy.bundle import contents, trees
 from apps.contrib.copy.bundle.contents import BadBundle
 from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.folders import Folder
+from apps.contrib.copy.tree.layout import Rank
+from apps.lib.formats.oci_manifests import digest_of
 
 # Says which bundle the tree is of.
 STATE = "bundle.json"
@@ -23,46 +20,45 @@ STATE = "bundle.json"
 def unpack(opened: Opened, target: Path) -> tuple[int, int]:
     """Make the tree that of the verified bundle; return how many files were written and removed.
 
-    Files come in the order in which clients read them backwards, each by a rename, and go in reverse: a client never
-    sees a version without its bytes. Safe to repeat. Raises BadBundle before it writes, if the tree has a newer bundle
-    or one of another registry, or lacks bytes that this bundle counts on.
+    Files come in the order in which clients read them backwards, and go in reverse: a client never sees a version
+    without its bytes. Safe to repeat. Raises BadBundle before it writes, if the tree has a newer bundle or one of
+    another registry, or lacks bytes that this bundle counts on; Busy, StorageUnavailable.
     """
-    _require_newer(opened, target)
-    stored, made = trees.unpacked(b"".join(opened.chunks(opened.catalogue.tree)))
+    folder = Folder(target)
+    _require_newer(opened, folder)
+    stored, made = trees.unpacked(opened.whole(opened.catalogue.tree))
     texts = dict(made)
-    for path, digest in stored.items():
-        if digest not in opened.catalogue.blobs and not _has(target / path, digest):
+    known = {path for path, digest in stored.items() if digest not in opened.catalogue.blobs}
+    for path in known:
+        if not _has(target / path, stored[path]):
             raise BadBundle(
                 f"The bundle leaves out {path}, which the one before it has brought, and {target} does not have it.",
                 hint=f"Unpack the bundle {opened.catalogue.since or '(the whole one)'} first, or ask for a whole one.",
             )
-    written = 0
-    for path in sorted([*stored, *texts], key=lambda one: (layout.rank_of(one.partition("/")[2]), one)):
-        if path in texts:
-            raw = texts[path]
-            is_there = (target / path).is_file() and (target / path).read_bytes() == raw
-            if not is_there:
-                _put(target / path, partial(_write, raw))
-        elif not (is_there := stored[path] not in opened.catalogue.blobs):
-            source = opened.path(stored[path])
-            if not (is_there := _is_there(target / path, source, stored[path])):
-                _put(target / path, partial(_link, source))
-        written += not is_there
-    removed = 0
-    superfluous = [path for path in _present(target) if path not in stored and path not in texts]
-    for path in sorted(superfluous, key=lambda one: layout.rank_of(one.partition("/")[2]), reverse=True):
-        (target / path).unlink()
-        removed += 1
-    state = {"root": opened.root, "registry": opened.catalogue.registry, "made_at": opened.catalogue.made_at}
-    _put(target / STATE, partial(_write, contents.canonical(state)))
-    return written, removed
+    sources = {path: opened.path(digest) for path, digest in stored.items() if path not in known}
+    coming = [path for path, source in sources.items() if not _is_there(target / path, source, stored[path])]
+    coming += [path for path, raw in texts.items() if not _has(target / path, digest_of(raw))]
+    files = sources | texts
+    with folder.held():
+        leaving = [path for path in folder.paths() if path not in stored and path not in texts]
+        for rank in Rank:
+            some = [path for path in coming if _rank(path) == rank]
+            for start in range(0, len(some), folder.at_once):
+                batch = some[start : start + folder.at_once]
+                folder.put([(path, files[path]) for path in batch], is_last=False)
+        for rank in reversed(Rank):
+            folder.remove([path for path in leaving if _rank(path) == rank], is_last=False)
+        state = {"root": opened.root, "registry": opened.catalogue.registry, "made_at": opened.catalogue.made_at}
+        folder.put([(STATE, contents.canonical(state))])
+    return len(coming), len(leaving)
 
 
-def _require_newer(opened: Opened, target: Path) -> None:
+def _require_newer(opened: Opened, folder: Folder) -> None:
+    target = folder.root
     try:
         before = json.loads((target / STATE).read_bytes())
     except FileNotFoundError:
-        if any(_present(target)):
+        if any(folder.paths()):
             raise BadBundle(
                 f"{target} has a tree that is of no bundle.", hint="Name an empty folder, or that of an earlier bundle."
             ) from None
@@ -80,11 +76,8 @@ def _require_newer(opened: Opened, target: Path) -> None:
         )
 
 
-def _present(target: Path) -> Iterator[str]:
-    for folder in ("public", "private"):
-        for path in (target / folder).rglob("*"):
-            if not path.is_dir() or path.is_symlink():
-                yield path.relative_to(target).as_posix()
+def _rank(path: str) -> Rank:
+    return layout.rank_of(path.partition("/")[2])
 
 
 def _has(path: Path, digest: str) -> bool:
@@ -97,27 +90,3 @@ def _is_there(path: Path, source: Path, digest: str) -> bool:
     with suppress(OSError):
         return path.samefile(source) or _has(path, digest)
     return False
-
-
-def _write(raw: bytes, temporary: Path) -> None:
-    temporary.write_bytes(raw)
-    temporary.chmod(0o644)
-
-
-def _link(source: Path, temporary: Path) -> None:
-    try:
-        os.link(source, temporary)
-    except OSError as error:
-        if error.errno not in (errno.EXDEV, errno.EPERM, errno.EMLINK, errno.ENOTSUP):
-            raise
-        shutil.copyfile(source, temporary)  # another disk, or a file system without links
-
-
-def _put(path: Path, write: Callable[[Path], object]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{uuid.uuid4().hex}")
-    try:
-        write(temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)

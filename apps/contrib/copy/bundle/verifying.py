@@ -7,7 +7,6 @@ catalogue that it names, every blob that the catalogue names.
 import hashlib
 import json
 import os
-import re
 import stat
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -16,22 +15,16 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
-
 from apps.contrib.copy.bundle import contents
 from apps.contrib.copy.bundle.contents import BadBundle, Catalogue
-from apps.lib.formats import dsse
+from apps.contrib.copy.tree import signatures
+from apps.contrib.copy.tree.signatures import Keys
 from apps.lib.formats.oci_manifests import EMPTY_DIGEST, digest_of
 
 _STEP = 1024 * 1024
 # Of documents that are read whole. Far more than a bundle of 500,000 versions needs.
 _LARGEST = 1024 * _STEP
-_PEM = re.compile(rb"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
 _COPY_AGAIN = "Copy that file, or the part, again from where it was written."
-
-Keys = dict[str, Ed25519PublicKey]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +44,20 @@ class Opened:
     def path(self, digest: str) -> Path:
         return next(one for folder in self.folders if (one := _path(folder, digest)).is_file())
 
-    def chunks(self, digest: str) -> Iterator[bytes]:
-        """Raises BadBundle instead of the last step if the bytes have changed since they were verified."""
+    def steps(self, digest: str) -> Iterator[bytes]:
+        """Yield the bytes as they are now. The caller hashes them on their way, and compares."""
         with self.open(digest) as file:
-            prints = hashlib.sha256()
-            while chunk := file.read(_STEP):
-                prints.update(chunk)
-                yield chunk
-        _require(digest, prints.hexdigest())
+            while step := file.read(_STEP):
+                yield step
+
+    def whole(self, digest: str) -> bytes:
+        """Read a small blob. Raises BadBundle if it has changed since it was verified."""
+        return _small(self.folders, digest)
 
 
 def keys_of(pem: bytes) -> Keys:
     """Read the public keys of registries (GET /api/v1/statement-keys/<id>/pem), several in a row. Raises BadBundle."""
-    found: Keys = {}
-    for block in _PEM.findall(pem):
-        with suppress(ValueError):
-            key = load_pem_public_key(block)
-            if isinstance(key, Ed25519PublicKey):
-                der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-                found[hashlib.sha256(der).hexdigest()] = key
-    if not found:
+    if not (found := signatures.keys_in(pem)):
         raise BadBundle(
             "Found no Ed25519 public key in the file of keys.",
             hint="Save /api/v1/statement-keys/<id>/pem of the registry that made the bundle.",
@@ -139,35 +126,28 @@ def _signed_root(folder: Path, keys: Keys) -> tuple[str, str, str]:
             hint="Name the folder that bundle create wrote, or an OCI image layout to which a bundle was copied.",
         )
     entries = _entries(folder)
-    signatures = [one["digest"] for one in entries if one.get("artifactType") == contents.SIGNED_BY]
-    signatures = signatures or [one["digest"] for one in entries if _is_signature(folder, one["digest"])]
-    if len(signatures) != 1:
+    found = [one["digest"] for one in entries if one.get("artifactType") == contents.SIGNED_BY]
+    found = found or [one["digest"] for one in entries if _is_signature(folder, one["digest"])]
+    if len(found) != 1:
         raise BadBundle(
-            f"{folder} has {len(signatures)} signatures of bundles, expected one.",
+            f"{folder} has {len(found)} signatures of bundles, expected one.",
             hint="Copy the bundle with its referrers (oras cp --recursive), or also what is called bundle.sig.",
         )
+    envelope = _small((folder,), _layer_of(_small((folder,), found[0]), contents.SIGNED_BY))
     try:
-        envelope = dsse.parse(_small((folder,), _layer_of(_small((folder,), signatures[0]), contents.SIGNED_BY)))
-        signature = next((one for one in envelope.signatures if one.key_id in keys), None)
-        if signature is None:
-            raise BadBundle(
-                f"The bundle is signed by the key {envelope.signatures[0].key_id[:64]}, which is none of yours "
-                f"({', '.join(one[:16] for one in keys)}).",
-                hint="Get the key from the registry that made the bundle, by another way than the bundle.",
-            )
-        keys[signature.key_id].verify(signature.signature, dsse.pae(envelope.payload_type, envelope.payload))
-        signed = json.loads(envelope.payload)
+        payload, key_id = signatures.verified(envelope, contents.SIGNED, keys.get)
+        signed = json.loads(payload)
         root, registry = signed["root"], signed["registry"]
-    except InvalidSignature:
+        if not contents.is_digest(root):
+            raise BadBundle(f"The signature of the bundle names {root!r:.100}, expected sha256:<64 hex digits>.")
+    except signatures.OtherKey as other:
         raise BadBundle(
-            "The signature of the bundle is not one of these bytes: the bundle was changed, or another key signed it.",
-            hint="Do not use it.",
+            f"The bundle is signed by the key {other}, which is none of yours ({', '.join(one[:16] for one in keys)}).",
+            hint="Get the key from the registry that made the bundle, by another way than the bundle.",
         ) from None
-    except (dsse.Malformed, ValueError, KeyError, TypeError) as problem:
-        raise BadBundle(f"The signature of the bundle cannot be read: {problem}.", hint=_COPY_AGAIN) from None
-    if envelope.payload_type != contents.SIGNED or not contents.is_digest(root):
-        raise BadBundle(f"Found a signature of {envelope.payload_type[:100]}, expected one of {contents.SIGNED}.")
-    return root, str(registry), signature.key_id
+    except (ValueError, KeyError, TypeError) as problem:
+        raise BadBundle(f"The signature of the bundle {problem}.", hint=f"Do not use it. {_COPY_AGAIN}") from None
+    return root, str(registry), key_id
 
 
 def _entries(folder: Path) -> list[dict[str, Any]]:

@@ -12,7 +12,8 @@ from django.conf import settings
 from django.utils import timezone
 
 from apps.blobs import store
-from apps.contrib.copy.bundle import collecting, contents, selecting, signing, trees
+from apps.contrib.copy import signing
+from apps.contrib.copy.bundle import collecting, contents, selecting, trees
 from apps.contrib.copy.bundle.collecting import Collected
 from apps.contrib.copy.bundle.contents import NAME, Catalogue, Item, descriptor
 from apps.contrib.copy.bundle.models import Bundle
@@ -96,6 +97,7 @@ def create(folder: Path, selection: Selection, *, since: str = "", part_bytes: i
     root = contents.root(catalogue)
     common.add_made(root)
     bundle = _record(digest_of(root), catalogue)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)  # it has what is private
     folders = [folder / f"part-{number:03d}" for number in range(1, len(parts) + 1)] if part_bytes else [folder]
     for place, part in zip(folders, parts, strict=True):
         for blob in part:

@@ -114,9 +114,9 @@ def _download_in(line: bytes) -> tuple[Version, date, Tally] | None:
     if version is None or (entry["method"], entry["status"]) != ("GET", "200"):
         return None
     reader = str(entry["reader"])
-    people = {int(reader): 1} if reader.isascii() and reader.isdecimal() and len(reader) < 18 else {}  # noqa: PLR2004
+    person = int(reader) if reader.isascii() and reader.isdecimal() and len(reader) < 18 else None  # noqa: PLR2004
     day = datetime.fromisoformat(entry["at"]).astimezone(UTC).date()
-    return version, day, Tally({downloads.client_of(entry["agent"]): 1}, people)
+    return version, day, Tally({downloads.client_of(entry["agent"]): 1}, {(person, None): 1})
 
 
 def _version_at(path: str) -> Version | None:

@@ -49,8 +49,8 @@ def scope_of(path: str) -> str:
 def prefix_for(scope: str, *, now: datetime, secret: str) -> str:
     """Return what goes before the path of a package.
 
-    It stays the same for LARDER_STATIC_COPY_HOURS, because some clients cache packages by their whole URL, and opens
-    them for that time, and at most for twice that.
+    It stays the same for static_copy_hours of LARDER_LIFETIMES, because some clients cache packages by their whole URL,
+    and opens them for that time, and at most for twice that.
     """
     lasts = settings.COPY_EDGE.stale_hours * HOUR
     expiry = ((int(now.timestamp()) + settings.COPY_EDGE.fresh_seconds + TIME_TO_FETCH) // lasts + 2) * lasts

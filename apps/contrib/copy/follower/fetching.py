@@ -6,16 +6,13 @@ withdrawal, and no client sees a version without its bytes. What a pass could no
 continued where its transfer broke.
 """
 
-import fcntl
 import hashlib
 import json
-import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, TypeVar
@@ -24,10 +21,12 @@ import structlog
 from django.conf import settings
 from django.utils import timezone
 
+from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.follower import leader, trusting
 from apps.contrib.copy.follower.leader import LeaderAway
 from apps.contrib.copy.follower.trusting import Listed, Refused
-from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree import documents, layout
+from apps.contrib.copy.tree.folders import Busy, Folder
 from apps.contrib.copy.tree.layout import Address, Rank
 from apps.lib.process.periodic import Periodic
 
@@ -35,8 +34,11 @@ EVERY = timedelta(seconds=2)
 # A pass that takes longer looks at the manifest again so often.
 LOOK_SECONDS = 5.0
 THREADS = 8
+AT_ONCE = 50  # documents that are durable together
 MOST = 64 * 1024 * 1024  # bytes of a shard, a list or a document
 
+# What ends a part of a pass, and operators are told.
+TOLD = (LeaderAway, Refused, StorageUnavailable)
 NOTHING = Listed(is_public=True, files={})
 T = TypeVar("T")
 
@@ -53,12 +55,16 @@ class Outdated(Exception):
 
 @dataclass(slots=True)
 class Change:
-    """`old`: what is in the follower's tree, or may be. `data`: the new list; empty for an address that is gone."""
+    """`old`: what is in the follower's tree, or may be. `data`: the new list; empty for an address that is gone.
+
+    One thread at a time works on it, with a `folder` of its own.
+    """
 
     address: Address
     data: bytes
     old: Listed
     new: Listed
+    folder: Folder = field(default_factory=lambda: Folder(trusting.root()))
 
 
 def start() -> None:
@@ -69,24 +75,30 @@ def start() -> None:
 
 def follow() -> None:
     """Make a pass, unless another process makes one. What went wrong is in the state and in the log."""
-    with _alone() as is_alone:
-        if not is_alone:
-            return
-        state = trusting.read_state()
-        try:
-            state |= {"error": "", **_Pass(state).run()}
-        except Changed:
-            state = trusting.read_state() | {"error": ""}
-        except (LeaderAway, Refused, OSError) as problem:
-            if state.get("error") != str(problem):
-                log.warning("follower_failed", error=str(problem))
-            state = trusting.read_state() | {"error": str(problem)}
-        _keep(state | {"looked_at": timezone.now().isoformat()})
+    folder = Folder(trusting.root())
+    try:
+        with folder.held():
+            _follow(folder)
+    except Busy:
+        return
+
+
+def _follow(folder: Folder) -> None:
+    state = trusting.read_state()
+    try:
+        state |= {"error": "", **_Pass(state, folder).run()}
+    except Changed:
+        state = trusting.read_state() | {"error": ""}
+    except (*TOLD, OSError) as problem:
+        if state.get("error") != str(problem):
+            log.warning("follower_failed", error=str(problem))
+        state = trusting.read_state() | {"error": str(problem)}
+    _keep(folder, state | {"looked_at": timezone.now().isoformat()})
 
 
 class _Pass:
-    def __init__(self, state: Mapping[str, Any]) -> None:
-        self.state, self.root = state, trusting.root()
+    def __init__(self, state: Mapping[str, Any], folder: Folder) -> None:
+        self.state, self.folder, self.root = state, folder, folder.root
         self.raw, self.looked_at = b"", time.monotonic()
         self.problems: list[Exception] = []
         self.missing = 0  # what is newer than the manifest
@@ -100,7 +112,7 @@ class _Pass:
         complete = found | {"missing": 0, "complete_at": timezone.now().isoformat()}
         if _bytes_of(self.root / layout.MANIFEST) == self.raw:
             return complete
-        _keep({**self.state, **found})  # before anything is taken: no older one comes in after a crash
+        _keep(self.folder, {**self.state, **found})  # before anything is taken: no older one comes in after a crash
         wanted = {shard: manifest.shards.get(shard, "") for shard in layout.SHARDS}
         kept = {shard: _bytes_of(self.root / layout.shard_path(shard)).decode() for shard in wanted}
         changed = [shard for shard, digest in wanted.items() if digest != kept[shard]]
@@ -114,9 +126,10 @@ class _Pass:
             raise self.problems[0]
         if self.missing:
             return found | {"missing": self.missing}
-        for shard in changed:
-            _put(self.root / layout.shard_path(shard), wanted[shard].encode())
-        _put(self.root / layout.MANIFEST, self.raw)
+        self.folder.put([(layout.shard_path(shard), wanted[shard].encode()) for shard in changed], is_last=False)
+        self.folder.put([(layout.MANIFEST, self.raw)])
+        for left in (self.root / "incoming").glob("*"):  # of what was withdrawn before it was here
+            left.unlink()
         return complete
 
     def _safely(self, work: Callable[..., T], *arguments: Any) -> T | None:
@@ -125,7 +138,7 @@ class _Pass:
             return work(*arguments)
         except Outdated:
             self.missing += 1
-        except (LeaderAway, Refused, OSError) as problem:
+        except (*TOLD, OSError) as problem:
             self.problems.append(problem)
         return None
 
@@ -165,13 +178,12 @@ class _Pass:
         unsure = {place: ("", 0) for place in new.files if place not in noted or layout.rank_of(place) == Rank.LIST}
         if is_moved:
             self._note(change, Listed(old.is_public, old.files))
-        for place in sorted(gone, key=layout.rank_of, reverse=True):
+        leaving = sorted(gone, key=layout.rank_of, reverse=True)
+        for place in leaving:
             path, (digest, _) = self._path(place, old), old.files[place]
-            if digest and new.files.get(place) == old.files[place]:
-                _make_folder(self._incoming(change, digest))
-                if path.exists():
-                    path.replace(self._incoming(change, digest))
-            path.unlink(missing_ok=True)
+            if digest and new.files.get(place) == old.files[place] and path.exists():
+                path.replace(self._incoming(change, digest))
+        change.folder.remove([layout.path_of(place, is_public=old.is_public) for place in leaving])
         change.old = Listed(new.is_public, kept)
         self._note(change, Listed(new.is_public, noted | unsure))
 
@@ -180,12 +192,15 @@ class _Pass:
         missing = [place for place in new.files if layout.rank_of(place) <= Rank.SIGNATURE]
         missing = [place for place in missing if not self._has(place, new, old.get(place))]
         if missing:
-            self._write_documents(change, {version_at(place) for place in missing})
+            self._write_documents(change, {layout.version_at(place) for place in missing})
         for place in sorted(missing, key=lambda place: (layout.rank_of(place), new.files[place][1])):
             self._fetch(change, place)
         self._write_documents(change, ())
-        path = self.root / change.address.list_path
-        _put(path, change.data) if change.data else path.unlink(missing_ok=True)
+        path = change.address.list_path
+        if change.data:
+            change.folder.put([(path, change.data)])
+        else:  # and not its folder, into which another thread may write
+            (self.root / path).unlink(missing_ok=True)
 
     def _has(self, place: str, new: Listed, old: tuple[str, int] | None) -> bool:
         path, (digest, size) = self._path(place, new), new.files[place]
@@ -195,24 +210,33 @@ class _Pass:
 
     def _write_documents(self, change: Change, without: Collection[str]) -> None:
         """Write downloads, then lists, as if there were not some of the versions."""
-        new = change.new
-        documents = [place for place in new.files if layout.rank_of(place) > Rank.SIGNATURE]
-        for place in sorted(documents, key=layout.rank_of):
-            is_list = layout.rank_of(place) == Rank.LIST
-            if not is_list and version_at(place) in without:
-                continue
-            if not is_list and change.old.files.get(place) == new.files[place] and self._path(place, new).exists():
-                continue
-            self._look()
-            path = layout.path_of(place, is_public=new.is_public)
-            data = _of(new.files[place][0], path)
-            _put(self.root / path, trimmed(place, data, without) if is_list and without else data)
+        new, old = change.new, change.old.files
+        ranked = {rank: [place for place in new.files if layout.rank_of(place) == rank] for rank in Rank}
+        coming = [
+            place
+            for place in ranked[Rank.DOWNLOAD]
+            if layout.version_at(place) not in without
+            and not (old.get(place) == new.files[place] and self._path(place, new).exists())
+        ]
+        for start in range(0, len(coming), AT_ONCE):
+            change.folder.put([self._document(place, new) for place in coming[start : start + AT_ONCE]], is_last=False)
+        lists = [(place, *self._document(place, new)) for place in ranked[Rank.LIST]]
+        change.folder.put(
+            [
+                (path, documents.trimmed(place, data, lambda one: one not in without) if without else data)
+                for place, path, data in lists
+            ]
+        )
+
+    def _document(self, place: str, listed: Listed) -> tuple[str, bytes]:
+        self._look()
+        path = layout.path_of(place, is_public=listed.is_public)
+        return path, _of(listed.files[place][0], path)
 
     def _fetch(self, change: Change, place: str) -> None:
         """Fetch a blob, or the rest of one, and put it into its place. Raises LeaderAway, Refused or Changed."""
         path, (digest, size) = layout.path_of(place, is_public=change.new.is_public), change.new.files[place]
-        part, target = self._incoming(change, digest), self.root / path
-        _make_folder(part)
+        part = self._incoming(change, digest)
         begun = part.stat().st_size if part.exists() else 0
         if begun < size or not part.exists():
             headers = {"Range": f"bytes={begun}-"} if begun else {}
@@ -222,13 +246,11 @@ class _Pass:
                 for chunk in answer.chunks(size):
                     file.write(chunk)
                     self._look()
-                file.flush()
-                os.fsync(file.fileno())
         if (found := _sha256(part)) != digest:
             part.unlink()
             raise Refused(f"{path} has the digest {found}, expected {digest} as its list says. It is fetched again.")
-        _make_folder(target)
-        part.replace(target)
+        change.folder.put([(path, part)])
+        part.unlink()
 
     def _look(self) -> None:
         """Raise Changed if there is another manifest, which may withdraw something."""
@@ -245,32 +267,15 @@ class _Pass:
 
     def _incoming(self, change: Change, digest: str) -> Path:
         """The file of a blob until it has its place. Another address may fetch the same bytes at the same time."""
-        return self.root / "incoming" / f"{change.address.digest[:16]}-{digest}"
+        folder = self.root / "incoming"
+        folder.mkdir(exist_ok=True)
+        return folder / f"{change.address.digest[:16]}-{digest}"
 
     def _note(self, change: Change, listed: Listed) -> None:
         side = layout.side(is_public=listed.is_public)
         # No list of the leader has the last field, so the address does not count as done.
         document = {"address": str(change.address), "visibility": side, "files": dict(listed.files), "noted": True}
-        _put(self.root / change.address.list_path, json.dumps(document).encode())
-
-
-def version_at(place: str) -> str:
-    """Return the version that a file is of, by its place. Lists are of none."""
-    parts = place.split("/")
-    number = 4 if parts[1] == layout.Kind.PROVIDER else 5
-    suffix = ".zip" if place.startswith("packages/modules/") else ".json" if place.startswith("v1/mirror/") else ""
-    return parts[number].removesuffix(suffix)
-
-
-def trimmed(place: str, data: bytes, without: Collection[str]) -> bytes:
-    """Return a list of versions without some of them."""
-    document = json.loads(data)
-    if place.endswith("/index.json"):
-        document["versions"] = {one: more for one, more in document["versions"].items() if one not in without}
-    else:
-        for owner in document["modules"] if place.startswith("v1/modules/") else [document]:
-            owner["versions"] = [one for one in owner["versions"] if one["version"] not in without]
-    return json.dumps(document).encode()
+        change.folder.put([(change.address.list_path, json.dumps(document).encode())])
 
 
 def _weight(change: Change) -> int:
@@ -302,36 +307,8 @@ def _bytes_of(path: Path) -> bytes:
         return b""
 
 
-def _put(path: Path, data: bytes) -> None:
-    """Write a file that readers see whole, or not at all."""
-    _make_folder(path)
-    beside = path.with_name(f".{path.name}.{threading.get_ident()}")
-    with beside.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
-
-
-def _make_folder(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-
-
-def _keep(state: Mapping[str, Any]) -> None:
-    _put(trusting.root() / "state.json", json.dumps(state).encode())
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    lock = trusting.root() / "lock"
-    _make_folder(lock)
-    with lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
+def _keep(folder: Folder, state: Mapping[str, Any]) -> None:
+    folder.put([("state.json", json.dumps(state).encode())])
 
 
 _thread = Periodic("follower", follow, every=EVERY, rest=lambda: None)

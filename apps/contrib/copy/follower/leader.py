@@ -3,7 +3,6 @@
 The address of the leader is the operator's choice, so it may be private. Nothing here retries: the next pass does.
 """
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,9 +11,9 @@ from pathlib import Path
 from urllib.parse import quote, urlsplit
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 from django.conf import settings
 
+from apps.contrib.copy.tree import signatures
 from apps.lib.net import addresses, fetching
 from apps.lib.net.outgoing import NotAnswered
 from apps.lib.process import outside
@@ -76,13 +75,9 @@ def public_key(key_id: str) -> Ed25519PublicKey:
             pem = b"".join(answer.chunks(MAX_PEM))
     except NotAnswered as error:
         raise LeaderAway(f"{url} did not answer: {error}.") from None
-    try:
-        key = load_pem_public_key(pem)
-    except ValueError:
-        raise LeaderAway(f"{url} answered {answer.status} without a public key.") from None
-    der = key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
-    if not isinstance(key, Ed25519PublicKey) or hashlib.sha256(der).hexdigest() != key_id:
-        raise LeaderAway(f"{url} has another key than its name says.")
+    key = signatures.keys_in(pem).get(key_id)
+    if key is None:
+        raise LeaderAway(f"{url} answered {answer.status} without that public key.")
     return key
 
 
@@ -115,7 +110,7 @@ def _bounds_in(cache_control: str) -> dict[str, float]:
 def _route() -> fetching.Route:
     file = settings.FOLLOW.ca_file
     trusted = fetching.trusting(file, Path(file).stat().st_mtime_ns if file else 0, "")
-    return fetching.Route(trusted, addresses.ANYWHERE)
+    return fetching.Route(trusted, addresses.ANYWHERE, settings.FOLLOW.proxy)
 
 
 _HEADERS = {"User-Agent": "Larder (follower)", "Accept-Encoding": "identity"}

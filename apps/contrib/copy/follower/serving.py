@@ -23,13 +23,13 @@ from apps.contrib.copy.edge import links
 from apps.contrib.copy.follower import leader, trusting
 from apps.contrib.copy.follower.leader import LeaderAway, Said
 from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.folders import Folder
 from apps.http.byte_ranges import byte_response
 from apps.http.errors import failure_of, registry_dialect
 from apps.http.views import CHALLENGE
 from apps.lib.errors import NotFound, RegistryError, Unavailable, UnknownOrPrivate
 
 MOST_PERMISSIONS = 20_000
-STEP = 256 * 1024  # bytes
 # What a follower answers as any Larder does: the state of its own processes, and its staff.
 OWN = re.compile(r"/(?:healthz|readyz|metrics|status|static/.*|account/.*|admin/.*)")
 _PACKAGE = re.compile(rb'"(/packages/[^"]+)"')
@@ -117,7 +117,7 @@ class Follower:
 
 def _answer(request: HttpRequest, place: str, *, is_public: bool) -> HttpResponseBase:
     """Raises NotFound."""
-    path = _file(place, is_public=is_public)
+    path, tree = _file(place, is_public=is_public), Folder(trusting.root())
     try:
         if not place.startswith("packages/"):
             return _document(path.read_bytes(), place, is_public=is_public)
@@ -130,7 +130,12 @@ def _answer(request: HttpRequest, place: str, *, is_public: bool) -> HttpRespons
         "X-Content-Type-Options": "nosniff",
     }
     etag = f'"{path.stat().st_mtime_ns:x}-{size:x}"'
-    return byte_response(request, size=size, etag=etag, headers=headers, read=lambda part: _part(path, part))  # type: ignore[arg-type]  # of REST framework, whose parts it does not use
+
+    def read(part: range) -> Iterator[bytes]:
+        # Opened at the first step: an answer that nobody reads leaves no file open.
+        yield from tree.read(layout.path_of(place, is_public=is_public), part.start, part.stop)
+
+    return byte_response(request, size=size, etag=etag, headers=headers, read=read)  # type: ignore[arg-type]  # of REST framework, whose parts it does not use
 
 
 def _document(data: bytes, place: str, *, is_public: bool) -> HttpResponse:
@@ -149,15 +154,6 @@ def _with_link(found: re.Match[bytes]) -> bytes:
 
 def _file(place: str, *, is_public: bool) -> Path:
     return trusting.root() / layout.path_of(place, is_public=is_public)
-
-
-def _part(path: Path, part: range) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        file.seek(part.start)
-        left = len(part)
-        while left and (data := file.read(min(STEP, left))):
-            left -= len(data)
-            yield data
 
 
 def _refusal(request: HttpRequest, error: RegistryError) -> HttpResponse:

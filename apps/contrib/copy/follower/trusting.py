@@ -7,13 +7,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.conf import settings
 
 from apps.contrib.copy.follower import leader
-from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree import layout, signatures
 from apps.lib.digests import is_sha256
-from apps.lib.formats import dsse
 
 _key = lru_cache(maxsize=8)(leader.public_key)
 
@@ -60,24 +59,21 @@ def verified(raw: bytes, state: Mapping[str, Any]) -> Manifest:
 
     The key of the first manifest is pinned, unless LARDER_FOLLOW_KEY names others.
     """
-    try:
-        envelope = dsse.parse(raw)
-    except dsse.Malformed as found:
-        raise Refused(f"{layout.MANIFEST} has {found}, expected the manifest of a static copy.") from None
-    if envelope.payload_type != layout.PAYLOAD_TYPE:
-        raise Refused(f"{layout.MANIFEST} is of the type {envelope.payload_type}, expected {layout.PAYLOAD_TYPE}.")
     pinned = settings.FOLLOW.key_ids or [state[name] for name in ("key_id",) if state.get(name)]
-    named = [one for one in envelope.signatures if is_sha256(one.key_id) and (not pinned or one.key_id in pinned)]
-    if not named:
-        raise Refused(
-            f"The manifest is signed by the key {envelope.signatures[0].key_id[:64]}, expected {pinned[0]}. If the "
-            "leader has rotated its key, compare the new one there, and set LARDER_FOLLOW_KEY to it."
-        )
+
+    def trusted(key_id: str) -> Ed25519PublicKey | None:
+        return _key(key_id) if is_sha256(key_id) and (not pinned or key_id in pinned) else None
+
     try:
-        _key(named[0].key_id).verify(named[0].signature, dsse.pae(envelope.payload_type, envelope.payload))
-    except InvalidSignature:
-        raise Refused(f"The signature of the manifest is not by the key {named[0].key_id}: it was changed.") from None
-    return _read(envelope.payload, named[0].key_id, state)
+        payload, key_id = signatures.verified(raw, layout.PAYLOAD_TYPE, trusted)
+    except signatures.OtherKey as other:
+        raise Refused(
+            f"The manifest is signed by the key {other}, expected {pinned[0] if pinned else 'an id of 64 hex digits'}. "
+            "If the leader has rotated its key, compare the new one there, and set LARDER_FOLLOW_KEY to it."
+        ) from None
+    except signatures.NotSigned as found:
+        raise Refused(f"{layout.MANIFEST} {found}.") from None
+    return _read(payload, key_id, state)
 
 
 def _read(payload: bytes, key_id: str, state: Mapping[str, Any]) -> Manifest:

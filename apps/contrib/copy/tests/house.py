@@ -2,9 +2,11 @@
 
 from apps.accounts.models import Namespace, User
 from apps.contrib.copy.models import Copy
+from apps.contrib.copy.settings_values import Follow
 
 ON_CALL = {
     *("larder_static_copy_behind_seconds", "larder_static_copy_failing", "larder_static_copy_unsigned_seconds"),
+    *("larder_follower_behind_seconds", "larder_follower_failing"),
 }
 PARTS = ("static-copy", "leader")
 SMALL = {
@@ -21,6 +23,8 @@ GROWING: dict[str, dict[str, str]] = {
         "shard": "'00'",
     },
 }
+# With which the metrics have all that they can have.
+WATCHED_SETTINGS = {"FOLLOW": Follow(url="https://leader.example.com")}
 # Whether a copy follows changes.
 QUERIES_OF_METRICS = 1
 

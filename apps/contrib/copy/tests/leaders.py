@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.documents import as_bytes
 from apps.contrib.copy.tree.layout import Address
 from apps.lib.formats import dsse
 
@@ -54,7 +55,7 @@ class Leader:
             location = f"/{place.archive(version)}?checksum=sha256:{hashlib.sha256(data).hexdigest()}"
             files[place.module_download(version)] = json.dumps({"location": location}).encode()
         listed = [{"version": version} for version in versions]
-        files[place.versions] = json.dumps({"modules": [{"source": name, "versions": listed}]}).encode()
+        files[place.versions] = as_bytes({"modules": [{"source": name, "versions": listed}]})
         self.addresses[str(place)] = (is_public, files)
         if not versions:
             del self.addresses[str(place)]

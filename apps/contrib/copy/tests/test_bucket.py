@@ -11,9 +11,9 @@ from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due
 from apps.contrib.copy.settings_values import StaticCopy
 from apps.contrib.copy.tree.documents import Stored
+from apps.contrib.copy.tree.folders import Busy
 from apps.contrib.copy.writing import checking, following, writer
 from apps.contrib.copy.writing.bucket import Bucket
-from apps.contrib.copy.writing.targets import Busy
 from apps.jobs.claims import Claim, Outage
 from apps.releases.lifecycle import verbs
 from tests import s3
@@ -86,7 +86,7 @@ def test_bytes_in_the_same_bucket_are_copied_by_the_server(bucket, settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", ["500", "403", "lost"])
+@pytest.mark.parametrize("fault", ["500", "403", "lost", "slow", "late"])
 def test_a_bucket_that_fails_keeps_the_change_until_it_answers(fault, published, bucket, server, follow, olga):
     release = published()
     follow()

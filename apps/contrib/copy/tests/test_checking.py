@@ -23,7 +23,7 @@ def signed(worker_host, monkeypatch):
     """A signing worker answers at once."""
 
     def sign(self, root):
-        signing.run(Claim(job_id=0, kind=writer.SIGN, target=root, attempt=1, fence=1, exhausted=False))
+        signing.sign_root(Claim(job_id=0, kind=writer.SIGN, target=root, attempt=1, fence=1, exhausted=False))
 
     monkeypatch.setattr(Claim, "guard", lambda _: None)
     monkeypatch.setattr(writer.Writer, "ask_for_signature", sign)

@@ -10,8 +10,9 @@ from apps.accounts.access.gate import Viewer
 from apps.blobs import store
 from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due, Written
-from apps.contrib.copy.writing import following, targets, writer
-from apps.contrib.copy.writing.targets import Busy, Folder
+from apps.contrib.copy.tree import folders
+from apps.contrib.copy.tree.folders import Busy, Folder
+from apps.contrib.copy.writing import following, writer
 from apps.contrib.copy.writing.writer import FenceLost
 from apps.jobs.claims import Claim, Outage
 from apps.releases.lifecycle import verbs
@@ -162,7 +163,7 @@ def test_a_folder_that_is_not_there_is_said(tree, db, monkeypatch):
 
 def test_unfinished_files_of_a_dead_writer_are_removed(tree, follow):
     follow()
-    left = tree / targets.WRITING / "1-1.part"
+    left = tree / folders.WRITING / "1-1.part"
     left.write_bytes(b"half")
 
     with Folder(tree).held():

@@ -13,9 +13,9 @@ from apps.blobs import store
 from apps.contrib.copy.models import Copy, Due, Written
 from apps.contrib.copy.settings_values import StaticCopy
 from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.folders import Folder
 from apps.contrib.copy.tree.layout import Address, Rank
 from apps.contrib.copy.writing import following
-from apps.contrib.copy.writing.targets import Folder
 from apps.jobs.models import Job
 from apps.releases.lifecycle import verbs
 from tests.protocol.providers import cast

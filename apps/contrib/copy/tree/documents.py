@@ -108,6 +108,17 @@ def of_release(kind: str, namespace: str, name: str) -> Address:
     return Address(Kind.PROVIDER, f"{canonical(namespace)}/{name}")
 
 
+def trimmed(place: str, raw: bytes, has: Callable[[str], bool]) -> bytes:
+    """Return a list of versions without those that a tree does not have."""
+    document = json.loads(raw)
+    if place.endswith("/index.json"):
+        document["versions"] = {one: more for one, more in document["versions"].items() if has(one)}
+    else:
+        for owner in document["modules"] if place.startswith("v1/modules/") else [document]:
+            owner["versions"] = [one for one in owner["versions"] if has(one["version"])]
+    return as_bytes(document)
+
+
 # --- Discovery and modules ------------------------------------------------------------------------------------------
 
 

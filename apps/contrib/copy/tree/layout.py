@@ -147,6 +147,14 @@ def rank_of(place: str) -> Rank:
     return Rank.DOWNLOAD
 
 
+def version_at(place: str) -> str:
+    """The version that a file is of. Lists are of none."""
+    parts = place.split("/")
+    number = 4 if parts[1] == Kind.PROVIDER else 5
+    suffix = ".zip" if place.startswith("packages/modules/") else ".json" if place.startswith("v1/mirror/") else ""
+    return parts[number].removesuffix(suffix)
+
+
 def addresses_at(place: str) -> list[Address]:
     """The addresses that can have a file at this place: our own providers are in the mirror as well."""
     if place == DISCOVERY:

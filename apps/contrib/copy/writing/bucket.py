@@ -27,6 +27,8 @@ class Bucket(S3Backend):
     Nothing here lists the bucket except `paths`: a list may be older than what was written.
     """
 
+    at_once = 1_000  # requests until the lease is renewed
+
     def __init__(self, url: str) -> None:
         self._copied = S3Address.parse(url)
         super().__init__(self._copied)

@@ -5,14 +5,14 @@ a bucket gives.
 """
 
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 from django.utils import timezone
 
-from apps.contrib.copy.models import Copy, Root
+from apps.contrib.copy.models import Root
 from apps.contrib.copy.tree import documents, layout, manifest
 from apps.contrib.copy.tree.documents import Rendered, stored_as
-from apps.contrib.copy.tree.layout import Address
 from apps.contrib.copy.writing import following, writer
 from apps.contrib.copy.writing.writer import Writer
 
@@ -28,14 +28,14 @@ def differences(url: str, *, repair: bool) -> Iterator[Difference]:
     `repair`: write the whole address again, and remove what should not be there.
     """
     with writer.opened(url) as own:
-        left = following.everything(own.copy)
+        left = following.everything_counted(own.copy)
     while some := list(islice(left, AT_ONCE)):
         with writer.opened(url) as own:
             now = timezone.now()
             for address in some:
                 yield from _of_address(own, documents.render(address, now=now), repair=repair)
     with writer.opened(url) as own:
-        surplus = [path for path in own.target.paths() if not _belongs(own.copy, path)]
+        surplus = list(_surplus(own))
         yield from ((path, "a file", "none") for path in surplus)
         if repair:
             own.target.remove(surplus)
@@ -63,11 +63,11 @@ def _of_manifest(own: Writer, *, repair: bool) -> Iterator[Difference]:
 
 def _of_address(own: Writer, rendered: Rendered, *, repair: bool) -> Iterator[Difference]:
     wanted = {layout.path_of(place, is_public=rendered.is_public): one for place, one in rendered.files.items()}
-    found = [
-        (path, _said(own, path), stored_as(content).digest)
-        for path, content in wanted.items()
-        if own.target.stored(path) != stored_as(content)
-    ]
+    found = []
+    for path, content in wanted.items():
+        stored, expected = own.target.stored(path), stored_as(content)
+        if stored != expected:
+            found.append((path, stored.digest if stored else "nothing", expected.digest))
     row = own.copy.addresses.filter(address=str(rendered.address)).first()
     listed = own.target.stored(rendered.address.list_path)
     if (row.digest if row else "") != (listed.digest if listed else ""):
@@ -77,29 +77,10 @@ def _of_address(own: Writer, rendered: Rendered, *, repair: bool) -> Iterator[Di
         own.write([rendered], distrust=True)
 
 
-def _said(own: Writer, path: str) -> str:
-    stored = own.target.stored(path)
-    return stored.digest if stored else "nothing"
-
-
-def _belongs(copy: Copy, path: str) -> bool:
-    """Return whether a row says that this file should be there."""
-    side, _, place = path.partition("/")
-    return any(_rows.has(copy, address, side, place) for address in layout.addresses_at(place))
-
-
-class _Rows:
-    """The files of the address that was asked for last: files come in the order of folders."""
-
-    def __init__(self) -> None:
-        self._key: tuple[int, str] | None = None
-        self._paths: frozenset[str] = frozenset()
-
-    def has(self, copy: Copy, address: Address, side: str, place: str) -> bool:
-        if self._key != (copy.pk, str(address)):
-            row = copy.addresses.filter(address=str(address)).first()
-            self._key, self._paths = (copy.pk, str(address)), frozenset(row.paths if row else ())
-        return f"{side}/{place}" in self._paths
-
-
-_rows = _Rows()
+def _surplus(own: Writer) -> Iterator[str]:
+    """Yield each file of which no row says that it should be there. Those of an address come one after the other."""
+    rows = lru_cache(maxsize=8)(lambda address: own.copy.addresses.filter(address=str(address)).first())
+    for path in own.target.paths():
+        found = [rows(address) for address in layout.addresses_at(path.partition("/")[2])]
+        if not any(row and path in row.paths for row in found):
+            yield path

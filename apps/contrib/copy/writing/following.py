@@ -28,15 +28,16 @@ from apps.audit import generation
 from apps.blobs.store import StorageUnavailable
 from apps.contrib.copy.models import Copy, Due, Root
 from apps.contrib.copy.tree import documents
+from apps.contrib.copy.tree.folders import Busy
 from apps.contrib.copy.tree.layout import Address, Kind
 from apps.contrib.copy.writing import acknowledging, writer
-from apps.contrib.copy.writing.targets import Busy
 from apps.contrib.copy.writing.writer import Writer
 from apps.http import mirrors
 from apps.jobs import queue
 from apps.jobs.claims import Claim, Outage
 from apps.lib import addresses, versions
 from apps.lib.errors import Invalid
+from apps.lib.process.progress import Progress
 from apps.releases.models import Release, ReleaseBlob
 
 JOB = "follow-static-copy"
@@ -52,7 +53,8 @@ SEAL_SECONDS, UNSIGNED_SECONDS = 0.5, 20.0
 # Where no one looked for so long, changes may have been made without this room.
 UNWATCHED = timedelta(minutes=2)
 AT_ONCE = 100  # rows of changes
-FILES = 2_000  # of one step of a sweep
+# Files of one step of a sweep. Changes wait for a step, and before the first sweep has ended no one reads the copy.
+FILES, FIRST_FILES = 2_000, 10_000
 
 log = structlog.get_logger("larder.copy")
 
@@ -253,8 +255,8 @@ def sweep_step(own: Writer, left: Iterator[Address]) -> int:
     files, now = 0, timezone.now()
     for address in left:
         batch.append(documents.render(address, now=now))
-        files += len(batch[-1].files)
-        if files >= FILES:
+        files += 1 + len(batch[-1].files)
+        if files >= (FILES if own.copy.whole_at else FIRST_FILES):
             break
     own.write(batch)
     return len(batch)
@@ -263,6 +265,12 @@ def sweep_step(own: Writer, left: Iterator[Address]) -> int:
 def everything(copy: Copy) -> Iterator[Address]:
     """Yield what should be in the copy, and what is in it."""
     return _swept(copy, EVERYTHING)
+
+
+def everything_counted(copy: Copy) -> Iterator[Address]:
+    """Yield what `everything` does, and say how far the caller is."""
+    total = sum(1 for _ in documents.addresses(""))
+    return Progress("addresses of the copy", total).over(everything(copy))
 
 
 def _swept(copy: Copy, scope: str) -> Iterator[Address]:

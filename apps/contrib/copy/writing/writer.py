@@ -17,20 +17,18 @@ from django.utils import timezone
 
 from apps.audit import generation
 from apps.blobs.store import Damaged, DamagedInStorage, Missing
-from apps.contrib.copy import packed
-from apps.contrib.copy.models import Copy, Root, Written
+from apps.contrib.copy.models import Copy, Root, Written, packed, unpacked
 from apps.contrib.copy.tree import layout, manifest
 from apps.contrib.copy.tree.documents import Content, Rendered, stored_as
+from apps.contrib.copy.tree.folders import Busy, Folder
 from apps.contrib.copy.tree.layout import Address, Kind, Rank
 from apps.contrib.copy.writing import targets
-from apps.contrib.copy.writing.targets import Busy, File, Target
+from apps.contrib.copy.writing.targets import File, Target
 from apps.jobs import queue
 from apps.lib.addresses import canonical
 
 # Longer than a batch takes. A writer that dies in a bucket keeps others out for so long; in a folder a lock says more.
 LEASE = timedelta(seconds=60)
-# Files in one batch: it is durable as a whole, and then the lease is renewed.
-BATCH = 1_000
 # An address whose bytes cannot be read is tried again after that.
 RETRY = timedelta(minutes=5)
 SIGN = "sign-static-copy"
@@ -103,8 +101,8 @@ class Writer:
                 Written.objects.filter(pk=row.pk).update(due_at=rendered.due_at)
                 continue
             was = _known(row)
-            row.files = packed.pack({place: [one.digest, one.size] for place, one in stored.items()})
-            row.was, row.is_public = packed.pack(was or {"": ""}), rendered.is_public
+            row.files = packed({place: [one.digest, one.size] for place, one in stored.items()})
+            row.was, row.is_public = packed(was or {"": ""}), rendered.is_public
             if stored:
                 listed = manifest.list_document(rendered.address, stored, is_public=rendered.is_public)
                 files[rendered.address.list_path] = listed
@@ -136,16 +134,16 @@ class Writer:
             _save([change.row for change in changes])
 
     def _put(self, files: list[File]) -> None:
-        for start in range(0, len(files), BATCH):
+        for start in range(0, len(files), self.target.at_once):
             self.advance()
-            self.target.put(files[start : start + BATCH], is_last=False)
+            self.target.put(files[start : start + self.target.at_once], is_last=False)
 
     def _remove(self, paths: list[str]) -> None:
         for rank in reversed(Rank):
             some = [path for path in paths if _rank(path) == rank]
-            for start in range(0, len(some), BATCH):
+            for start in range(0, len(some), self.target.at_once):
                 self.advance()
-                self.target.remove(some[start : start + BATCH], is_last=False)
+                self.target.remove(some[start : start + self.target.at_once], is_last=False)
         if lists := [path for path in paths if path.startswith("manifest/")]:
             self.target.remove(lists, is_last=False)
 
@@ -231,7 +229,7 @@ def opened(url: str) -> Iterator[Writer]:
     with target.held():
         now = timezone.now()
         free = Copy.objects.filter(Q(lease_until=None) | Q(lease_until__lt=now), pk=copy.pk)
-        if isinstance(target, targets.Folder):
+        if isinstance(target, Folder):
             free = Copy.objects.filter(pk=copy.pk)  # the lock says that no one else writes
         if not free.update(fence=F("fence") + 1, lease_until=now + LEASE):
             raise Busy
@@ -258,7 +256,7 @@ def _known(row: Written) -> dict[str, str]:
     listed = Address.parse(row.address).list_path
     if not row.was:
         return row.paths | ({listed: row.digest} if row.digest else {})
-    before: dict[str, str] = packed.unpacked(row.was)
+    before: dict[str, str] = unpacked(row.was)
     before.pop("", None)
     meant = row.paths | {listed: ""}  # those of the write that was cut off
     return {path: before[path] if before.get(path) == meant.get(path, "") else "" for path in before | meant}

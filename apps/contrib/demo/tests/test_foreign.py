@@ -101,7 +101,7 @@ def test_without_the_setting_nothing_is_refused() -> None:
     schema.check()
 
 
-def test_an_empty_database_and_a_filled_demonstration_may_start(filled: None) -> None:
+def test_an_empty_database_may_start(demonstration: Any) -> None:
     schema.check()
 
 

@@ -1,9 +1,11 @@
 """A demonstration is published as people publish, shows what the seed says, and is restored every night"""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.contrib.sessions.models import Session
+from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
@@ -11,13 +13,16 @@ from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.contrib.demo import tasks
 from apps.contrib.demo.notice import READ_ONLY
-from apps.contrib.demo.seed import module_archive, seed
+from apps.contrib.demo.seed import seed
 from apps.contrib.demo.tests.conftest import work
 from apps.jobs.models import Job
+from apps.lib.settings_values.rates import Rate
 from apps.modules.models import Configuration, ConfigurationUse
 from apps.providers.models import ProviderVersion
 from apps.releases.lifecycle import verbs
 from apps.releases.models import DownloadCount, Release, SearchDoc, State
+from registry_site.startup import schema
+from tests.rows import for_each_row
 from tests.sessions import in_browser
 
 pytestmark = pytest.mark.django_db
@@ -38,13 +43,6 @@ def shown() -> dict[str, object]:
         "totals": dict(SearchDoc.objects.values_list("name", "downloads")),
         "uses": sorted(f"{use.configuration} {use.release_id}" for use in ConfigurationUse.objects.all()),
     }
-
-
-def test_the_same_bytes_are_made_each_time_and_each_version_says_what_changed() -> None:
-    first, second = module_archive("acme/vpc/aws", "1.0.0"), module_archive("acme/vpc/aws", "2.0.0")
-
-    assert first == module_archive("acme/vpc/aws", "1.0.0")
-    assert first != second
 
 
 def test_a_filled_demonstration_has_what_its_seed_says_and_looks_alive(filled: None) -> None:
@@ -92,23 +90,6 @@ def test_a_reset_leaves_what_is_under_way_and_publishes_nothing_twice(filled: No
     assert Job.objects.count() == jobs
 
 
-def test_filling_continues_where_it_was_interrupted(demonstration: object, worker_host: None) -> None:
-    tasks.fill()
-    first = Release.objects.count()
-    tasks.fill()
-
-    assert Release.objects.count() == first == len(seed().facts["modules"])
-    assert Job.objects.filter(kind="publish-module").count() == first
-
-
-def test_elsewhere_nothing_is_filled_or_reset(db: None) -> None:
-    tasks.fill()
-    tasks.reset()
-
-    assert not Release.objects.exists()
-    assert not AuditEvent.objects.exists()
-
-
 def test_visitors_see_pages_with_the_rights_of_one_person_and_cause_no_work(filled: None) -> None:
     visitor = Client()
     before = Job.objects.count(), AuditEvent.objects.count()
@@ -138,3 +119,20 @@ def test_clients_need_no_token(filled: None) -> None:
     assert {entry["version"] for entry in versions} == {"1.0.0", "1.1.0", "1.2.0", "1.2.1", "2.0.0", "2.1.0"}
     assert "/archives/" in location.json()["location"]
     assert client.get("/v1/providers/acme/inventory/versions").json()["versions"]
+
+
+def test_it_may_start_again(filled: None) -> None:
+    schema.check()
+
+
+@for_each_row("url", ["/search?q=vpc", "/publish?suggest=vpc", "/modules?q=vpc"])
+def test_searches_of_all_visitors_are_counted_by_address(filled: None, demonstration: Any, url: str) -> None:
+    demonstration.RATES = {**demonstration.RATES, "search": Rate(1, 60)}
+    cache.clear()
+    visitor = Client()
+
+    answers = [
+        visitor.get(url, REMOTE_ADDR=address).status_code for address in ("192.0.2.1", "192.0.2.1", "198.51.100.7")
+    ]
+
+    assert answers == [200, 429, 200]

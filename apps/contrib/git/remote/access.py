@@ -16,7 +16,6 @@ class Access:
     ca_file: str = ""
     allowed: Networks = ()
     proxy: str = ""
-    setting: str = "LARDER_SOURCES_ALLOW"
     authorization: str = field(default="", repr=False)
     private_key: str = field(default="", repr=False)
     host_keys: tuple[str, ...] = ()

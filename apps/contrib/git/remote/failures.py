@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from apps.contrib.git.remote import tls_faults
 from apps.contrib.git.remote.access import Access, GitFailed
 from apps.contrib.git.remote.remotes import Remote
+from apps.lib.net.addresses import ALLOW_SETTING
 from apps.lib.net.outgoing import PRIVATE_ADDRESS, NotAnswered
 
 _MAX_TEXT = 300
@@ -121,12 +122,12 @@ def of_status(status: int, remote: Remote, access: Access) -> GitFailed:
     return GitFailed("bad_answer", text, hint="Check that the URL is that of a Git repository.", is_final=True)
 
 
-def of_exchange(error: NotAnswered, access: Access) -> GitFailed:
+def of_exchange(error: NotAnswered) -> GitFailed:
     """Explain why no answer came."""
     if error.tls:
         return tls_faults.explained(error.tls)
     hints = {
-        PRIVATE_ADDRESS: f"An operator can allow the network with {access.setting}.",
+        PRIVATE_ADDRESS: f"An operator can allow the network with {ALLOW_SETTING}.",
         "unresolved": "Check the host in the URL.",
     }
     text = f"The repository was not read: {error}."

@@ -98,7 +98,7 @@ def _seconds(limits: Limits) -> float:
 def _discovered(
     remote: Remote, access: Access, limits: Limits, headers: Mapping[str, str]
 ) -> Iterator[tuple[Remote, Iterator[bytes]]]:
-    route = fetching.Route(access.trusted, access.allowed, access.proxy, access.setting)
+    route = fetching.Route(access.trusted, access.allowed, access.proxy)
     time = fetching.Limits(total_seconds=_seconds(limits))
     try:
         with fetching.opened(
@@ -114,7 +114,7 @@ def _discovered(
             _check_type(str(response.headers.get("Content-Type") or ""), access)
             yield _remote_of(response.url), response.chunks(limits.refs_bytes)
     except NotAnswered as error:
-        raise failures.of_exchange(error, access) from None
+        raise failures.of_exchange(error) from None
 
 
 def _check_type(found: str, access: Access) -> None:

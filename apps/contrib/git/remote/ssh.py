@@ -63,7 +63,7 @@ def address_of(remote: Remote, access: Access) -> str:
     try:
         return str(resolved(remote.parts, access.allowed)[0][1][0])
     except NotAnswered as error:
-        raise failures.of_exchange(error, access) from None
+        raise failures.of_exchange(error) from None
 
 
 def configured(remote: Remote, access: Access, folder: Path) -> list[str]:

@@ -157,7 +157,7 @@ class Store:
             try:
                 addresses = [str(where[0]) for _, where in resolved(remote.parts, access.allowed)]
             except NotAnswered as error:
-                raise failures.of_exchange(error, access) from None
+                raise failures.of_exchange(error) from None
             if not _is_address(remote.host):
                 pinned = ",".join(f"[{one}]" if ":" in one else one for one in dict.fromkeys(addresses))
                 config["http.curloptResolve"] = f"{remote.host}:{port}:{pinned}"

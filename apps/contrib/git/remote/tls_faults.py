@@ -5,7 +5,7 @@ import re
 from apps.contrib.git.remote.access import GitFailed
 
 NOT_TRUSTED, TLS_FAILED = "not_trusted", "tls_failed"
-_CA_FILE = "LARDER_SOURCES_CA_FILE"
+_CA_FILE = "LARDER_OUTGOING_CA_FILE"
 _OTHER_NAME = (
     "Use a host name that is in the certificate, or ask the server's administrator to add this one. A file of "
     "authorities does not help."

@@ -52,6 +52,9 @@ def start_program() -> None:
         pass
 
 
+WAYS_OUT = [start_program]
+
+
 def watched(namespace: Namespace, owner: User) -> None:
     """Have what the metrics are about."""
     connecting.connect(namespace=namespace, actor=in_browser(owner), url="https://git.example.com/acme/vpc")

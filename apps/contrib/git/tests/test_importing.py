@@ -13,7 +13,6 @@ from apps.contrib.git.remote.refs import Ref
 from apps.contrib.git.tests.conftest import Git, module, work_off
 from apps.jobs import turns
 from apps.jobs.models import WORKING, Job
-from apps.modules.models import ModuleVersion
 from apps.releases.models import Release
 from tests.builders.archives import module_zip
 from tests.builders.git_servers import Repository, Site
@@ -101,23 +100,19 @@ def test_a_repository_has_eight_tags_fetched_or_checked_at_once_and_waits_for_no
 @pytest.mark.slow
 def test_the_newest_of_an_import_is_compared_with_its_predecessor_once_that_arrives(git: Git, upstream: Repository):
     """It was published without: nothing to compare with. Each version before it arrives, and the last one counts."""
-    for number in range(1, 10):
-        upstream.commit(module(str(number)) | {"inputs.tf": 'variable "size" {\n  type = string\n}\n'})
-        upstream.tag(f"v1.{number}.0")
     upstream.commit(module("newest") | {"inputs.tf": ""})
     upstream.tag("v1.10.0")
+    git.sync()
 
-    shown = git.sync()
-
-    assert set(shown.values()) == {"published"}
-    order = list(Release.objects.order_by("published_at").values_list("version", flat=True))
-    assert order == ["1.10.0", *(f"1.{number}.0" for number in range(1, 10))]
-    notes = dict(Release.objects.values_list("version", "notes"))
-    found = notes["1.10.0"]["guard"]
-    assert (found["against"], found["breaking"], found["is_late"]) == ("1.9.0", 1, True)
-    assert notes["1.5.0"]["guard"]["against"] == "1.4.0"
-    assert "is_late" not in notes["1.5.0"]["guard"]
-    assert ModuleVersion.objects.count() == 10
+    for number in (1, 9):
+        upstream.commit(module(str(number)) | {"inputs.tf": 'variable "size" {\n  type = string\n}\n'})
+        upstream.tag(f"v1.{number}.0")
+        git.sync()
+        notes = dict(Release.objects.values_list("version", "notes"))
+        found = notes["1.10.0"]["guard"]
+        assert (found["against"], found["breaking"], found["is_late"]) == (f"1.{number}.0", 1, True)
+    assert notes["1.9.0"]["guard"]["against"] == "1.1.0"
+    assert "is_late" not in notes["1.9.0"]["guard"]
 
 
 @pytest.mark.slow

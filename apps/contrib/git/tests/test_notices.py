@@ -1,18 +1,19 @@
-"""Notices of what happens to a tag: owners get them by mail, and webhooks."""
+"""Notices of what happens to a tag: owners get them by mail."""
 
-import json
 from datetime import timedelta
-from typing import Any
 
 import pytest
 from django.utils import timezone
 
 from apps.accounts.models import User
+from apps.audit.models import AuditEvent
 from apps.contrib.git import syncing, tasks
 from apps.contrib.git.models import GitRepository, Verdict
 from apps.contrib.git.tests.conftest import Connect, Git, module, work_off
 from apps.jobs.models import Job
-from apps.notify.models import Delivery, Letter, Webhook
+from apps.notify.events import NAMES
+from apps.notify.models import Letter
+from apps.notify.notices import Notice, notices_of
 from apps.notify.outbox import dispatch
 from apps.releases.models import Release, State
 from apps.releases.publishing import reserving, transitions
@@ -22,24 +23,18 @@ EVENTS = ["tag.refused", "tag.moved", "tag.deleted", "repository.failing", "rele
 
 
 @pytest.fixture
-def hook(git: Git) -> Webhook:
-    return Webhook.objects.create(
-        namespace=git.repository.namespace, url="https://hooks.acme.example/git", events=EVENTS, sealed_secret=""
-    )
-
-
-@pytest.fixture
 def mailed(dora: User, bob: User) -> None:
     for user in (dora, bob):
         User.objects.filter(pk=user.pk).update(email=f"{user.username}@acme.example")
 
 
-def told() -> list[dict[str, Any]]:
+def told() -> list[Notice]:
     dispatch()
-    return [json.loads(row.body) for row in Delivery.objects.order_by("pk")]
+    events = AuditEvent.objects.filter(kind__in=[kind for kind, name in NAMES.items() if name in EVENTS])
+    return notices_of(events.order_by("pk"))
 
 
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_a_tag_that_moves_or_is_deleted_is_told_with_both_commits(git: Git, upstream: Repository):
     first = upstream.head
     upstream.tag("v1.0.0")
@@ -49,12 +44,12 @@ def test_a_tag_that_moves_or_is_deleted_is_told_with_both_commits(git: Git, upst
     git.sync()
 
     [moved] = told()
-    assert moved["type"] == "tag.moved"
-    assert moved["data"]["address"] == "acme/vpc/aws"
-    assert moved["data"]["version"] == "1.0.0"
-    assert moved["data"]["kind"] == "module"
-    assert (moved["data"]["tag"], moved["data"]["known"], moved["data"]["found"]) == ("v1.0.0", first, second)
-    assert moved["data"]["url"].endswith(f"/namespaces/acme/git/{git.repository.pk}")
+    assert moved.event == "tag.moved"
+    assert moved.address == "acme/vpc/aws"
+    assert moved.version == "1.0.0"
+    assert moved.kind == "module"
+    assert (moved.more["tag"], moved.more["known"], moved.more["found"]) == ("v1.0.0", first, second)
+    assert moved.url.endswith(f"/namespaces/acme/git/{git.repository.pk}")
     letter = Letter.objects.get(topic="git", user__username="dora")
     assert letter.subject == "Git tag v1.0.0 of acme/vpc/aws 1.0.0 moved"
     assert first in letter.text
@@ -62,7 +57,7 @@ def test_a_tag_that_moves_or_is_deleted_is_told_with_both_commits(git: Git, upst
 
     upstream.delete_tag("v1.0.0")
     git.sync()
-    assert [one["type"] for one in told()] == ["tag.moved", "tag.deleted"]
+    assert [one.event for one in told()] == ["tag.moved", "tag.deleted"]
 
 
 @pytest.mark.usefixtures("mailed")
@@ -80,18 +75,18 @@ def test_owners_are_told_of_a_release_from_git_that_waits_for_an_answer_or_was_r
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_owners_are_notified_of_a_tag_that_is_refused_before_the_pipeline(git: Git, upstream: Repository):
     upstream.commit({"README.md": "# No module\n"})
     upstream.tag("v1.0.0")
     assert git.sync() == {"v1.0.0": "refused"}
 
     [refused] = told()
-    assert refused["type"] == "tag.refused"
-    assert (refused["data"]["address"], refused["data"]["version"]) == ("acme/vpc/aws", "1.0.0")
-    assert (refused["data"]["tag"], refused["data"]["code"]) == ("v1.0.0", "no_module")
-    assert "no .tf or .tofu file" in refused["data"]["reason"]
-    assert refused["data"]["url"].endswith(f"/namespaces/acme/git/{git.repository.pk}")
+    assert refused.event == "tag.refused"
+    assert (refused.address, refused.version) == ("acme/vpc/aws", "1.0.0")
+    assert (refused.more["tag"], refused.more["code"]) == ("v1.0.0", "no_module")
+    assert "no .tf or .tofu file" in refused.reason
+    assert refused.url.endswith(f"/namespaces/acme/git/{git.repository.pk}")
     letter = Letter.objects.get()
     assert letter.user is not None
     assert (letter.user.username, letter.topic) == ("dora", "git")
@@ -105,7 +100,7 @@ def test_owners_are_notified_of_a_tag_that_is_refused_before_the_pipeline(git: G
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_a_first_run_that_refuses_many_tags_is_one_mail(git: Git, upstream: Repository):
     upstream.commit({"README.md": "# No module\n"})
     names = [f"v1.{number}.0" for number in range(12)]
@@ -116,10 +111,10 @@ def test_a_first_run_that_refuses_many_tags_is_one_mail(git: Git, upstream: Repo
     git.sync()
     assert list(git.shown.values()).count("refused") == 12
 
-    [refused] = [one for one in told() if one["type"] == "tag.refused"]
-    assert sorted(refused["data"]["tags"]) == sorted(names)
-    assert "12 versions" in refused["data"]["reason"]
-    assert "12 no_module" in refused["data"]["reason"]
+    [refused] = [one for one in told() if one.event == "tag.refused"]
+    assert sorted(refused.more["tags"]) == sorted(names)
+    assert "12 versions" in refused.reason
+    assert "12 no_module" in refused.reason
     letter = Letter.objects.get()
     assert letter.subject == "Git tags of acme were refused"
 
@@ -134,7 +129,7 @@ def test_owners_are_notified_of_a_tag_that_a_listing_refuses(connect: Connect, u
     assert "modules-v1.0.0" in Letter.objects.get().text
 
 
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_a_release_that_the_pipeline_rejected_is_no_refused_tag_as_well(connect: Connect, site: Site):
     mono = site.repository("acme/mono")
     mono.commit({"vpc/main.tf": 'module "dns" {\n  source = "../dns"\n}\n', "dns/main.tf": "# dns\n"})
@@ -145,7 +140,7 @@ def test_a_release_that_the_pipeline_rejected_is_no_refused_tag_as_well(connect:
     assert git.sync() == {"v1.0.0": "refused"}
     assert git.tag("v1.0.0").verdict == Verdict.REFUSED
 
-    assert [one["type"] for one in told()] == ["release.held", "release.rejected"]
+    assert [one.event for one in told()] == ["release.held", "release.rejected"]
 
 
 def fail_again() -> None:
@@ -155,7 +150,7 @@ def fail_again() -> None:
     work_off()
 
 
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_owners_are_notified_once_of_a_repository_that_fails_for_an_hour(git: Git, upstream: Repository, site: Site):
     upstream.tag("v1.0.0")
     git.sync()
@@ -175,9 +170,9 @@ def test_owners_are_notified_once_of_a_repository_that_fails_for_an_hour(git: Gi
         assert GitRepository.objects.get().failing_since is None
 
     failing = told()[-1]
-    assert (failing["type"], failing["data"]["code"]) == ("repository.failing", "unauthorized")
-    assert git.repository.url in failing["data"]["reason"]
-    assert failing["data"]["url"].endswith(f"/namespaces/acme/git/{git.repository.pk}")
+    assert (failing.event, failing.more["code"]) == ("repository.failing", "unauthorized")
+    assert git.repository.url in failing.reason
+    assert failing.url.endswith(f"/namespaces/acme/git/{git.repository.pk}")
     letter = Letter.objects.order_by("pk").last()
     assert letter is not None
     assert letter.subject == "A Git repository of acme can't be read"
@@ -185,7 +180,7 @@ def test_owners_are_notified_once_of_a_repository_that_fails_for_an_hour(git: Gi
 
 
 @pytest.mark.slow
-@pytest.mark.usefixtures("mailed", "hook")
+@pytest.mark.usefixtures("mailed")
 def test_refused_tags_wait_for_a_repository_that_fails_and_are_then_notified(
     git: Git, upstream: Repository, site: Site
 ):
@@ -204,4 +199,4 @@ def test_refused_tags_wait_for_a_repository_that_fails_and_are_then_notified(
     site.is_down = False
     fail_again()
     assert git.shown == {"v1.0.0": "refused", "v1.1.0": "published"}
-    assert [one["type"] for one in told()] == ["tag.refused"]
+    assert [one.event for one in told()] == ["tag.refused"]

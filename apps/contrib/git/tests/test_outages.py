@@ -14,18 +14,6 @@ from apps.releases.models import Release, State
 from tests.builders.git_servers import Repository, Site
 
 
-@pytest.mark.slow
-def test_only_a_few_tags_of_a_repository_are_queued_at_once(git: Git, upstream: Repository):
-    for number in range(12):
-        upstream.tag(f"v1.{number}.0")
-    syncing.sync(repository=git.repository, actor=git.actor)
-    tasks.run_here(Job.objects.get().pk)
-
-    assert Job.objects.filter(kind="publish-git-tag").count() == 8
-    work_off()
-    assert set(git.shown.values()) == {"published"}
-
-
 def test_a_webhook_while_the_tags_are_listed_has_them_listed_again(
     git: Git, upstream: Repository, monkeypatch: pytest.MonkeyPatch
 ):

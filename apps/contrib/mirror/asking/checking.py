@@ -24,7 +24,7 @@ HINTS = {
     "forbidden": "Enter a token that the registry accepts.",
     "not_found": "Check the host: it has no discovery document. A registry at another address needs that as its URL.",
     "bad_json": "Check the host: something other than a registry answers there.",
-    "private_address": "Allow its address with LARDER_UPSTREAM_ALLOW.",
+    "private_address": "Allow its address with LARDER_OUTGOING_ALLOW.",
 }
 
 

@@ -15,7 +15,7 @@ from apps.lib.net import addresses, hostnames
 MAX_CHARACTERS = 500  # of URLs, as the columns have them
 MAX_CA_CHARACTERS = 200_000
 MAX_TOKEN_CHARACTERS = 4_000
-_URL_HINT = "Enter https:// and the host of the registry. Internal networks need LARDER_UPSTREAM_ALLOW."
+_URL_HINT = "Enter https:// and the host of the registry. Internal networks need LARDER_OUTGOING_ALLOW."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def checked_url(text: str) -> str:
     if not url:
         return ""
     try:
-        addresses.check_url(url, settings.UPSTREAM.allow, setting="LARDER_UPSTREAM_ALLOW")
+        addresses.check_url(url, settings.UPSTREAM.allow)
     except Invalid as refusal:
         raise Invalid(str(refusal), hint=_URL_HINT) from None
     parts = urlsplit(url)
@@ -58,7 +58,7 @@ def checked_proxy(text: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise Invalid(
             "The URL of the proxy contains a user name or password, which pages would show.",
-            hint="Use a proxy without a password, or set LARDER_UPSTREAM_PROXY for all registries.",
+            hint="Use a proxy without a password, or set LARDER_OUTGOING_PROXY for all registries.",
         )
     is_plain = proxy.isascii() and proxy.isprintable() and " " not in proxy and len(proxy) <= MAX_CHARACTERS
     if parts.scheme != "http" or not parts.hostname or parts.path or parts.query or not is_plain:

@@ -15,7 +15,6 @@ from apps.lib.errors import RegistryError
 from apps.lib.net import addresses, fetching, hostnames
 from apps.lib.net.outgoing import NotAnswered
 
-SETTING = "LARDER_UPSTREAM_ALLOW"
 OWN_REGISTRY = "own_registry"
 
 
@@ -32,7 +31,6 @@ def route_of(upstream: Upstream, url: str) -> fetching.Route:
         trusted=_trusted(upstream, url),
         allowed=settings.UPSTREAM.allow,
         proxy=proxy,
-        setting=SETTING,
         refuse=refuse_itself,
     )
 
@@ -43,7 +41,7 @@ def _trusted(upstream: Upstream, url: str) -> ssl.SSLContext:
         changed_at = Path(file).stat().st_mtime_ns if file else 0
         return fetching.trusting(file, changed_at, upstream.ca)
     except (OSError, ValueError) as error:  # ssl.SSLError is an OSError
-        which = "LARDER_UPSTREAM_CA_FILE or the certificates of the registry"
+        which = "LARDER_OUTGOING_CA_FILE or the certificates of the registry"
         text = f"{which} cannot be read: {type(error).__name__}"
         raise FetchFailed("bad_ca", text, url=shown(url), rule="certificate", is_final=True) from None
 

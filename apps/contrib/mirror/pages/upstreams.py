@@ -91,7 +91,7 @@ class UpstreamForm(forms.Form):
         required=False,
         max_length=connection_values.MAX_CHARACTERS,
         label="Outgoing proxy",
-        help_text="For example http://proxy.example.com:3128. Leave empty to use LARDER_UPSTREAM_PROXY, if it is set.",
+        help_text="For example http://proxy.example.com:3128. Leave empty to use LARDER_OUTGOING_PROXY, if it is set.",
         inputmode="url",
     )
     list_seconds = forms.IntegerField(

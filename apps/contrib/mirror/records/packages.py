@@ -12,7 +12,7 @@ from apps.audit.kinds import Kind
 from apps.audit.recorder import record
 from apps.blobs import ingest, store
 from apps.blobs.store import Staged
-from apps.contrib.mirror import stored_sums
+from apps.contrib.mirror import stored_sums, traffic
 from apps.contrib.mirror.asking import registry_calls
 from apps.contrib.mirror.errors import FetchFailed
 from apps.contrib.mirror.models import UpstreamPackage, UpstreamVersion
@@ -192,6 +192,7 @@ def _keep(attempt: _Try, listing: PackageListing, origin: str, guard: Callable[[
         row.fetched_at, row.fetched_by_id = timezone.now(), by
         row.fetched_from = shown(origin)[:1000]
         row.save(update_fields=["blob", "h1", "size", "fetched_at", "fetched_by", "fetched_from"])
+        traffic.add_fetched(version.provider.upstream_id, listing.size)
         _write_digests(version, list(version.packages.order_by("os", "arch")))
         generation.touch([lists.scope_of(version.provider)])
         record(

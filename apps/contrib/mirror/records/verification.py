@@ -9,7 +9,10 @@ from apps.contrib.mirror.models import UpstreamPackage
 from apps.contrib.mirror.records import storage
 from apps.contrib.mirror.records.storage import UPSTREAM
 from apps.contrib.mirror.stored_sums import stored
+from apps.lib.digests import Tally
 from apps.lib.formats.sums import read_as_clients_do
+from apps.lib.process import parallel
+from apps.lib.process.progress import Progress
 
 BATCH_SIZE = 200
 
@@ -22,13 +25,16 @@ def verify(*, sample: int = 0) -> Iterator[tuple[str, list[str]]]:
     numbers = list(stored().order_by("pk").values_list("pk", flat=True))
     if sample and sample < len(numbers):
         numbers = sorted(random.SystemRandom().sample(numbers, sample))
+    progress = Progress("verified mirrored packages", len(numbers))
     for start in range(0, len(numbers), BATCH_SIZE):
         rows = stored().filter(pk__in=numbers[start : start + BATCH_SIZE]).select_related("blob", UPSTREAM)
-        for package in rows.order_by("pk"):
-            yield f"{package.version} {package.platform}", list(_problems_of(package))
+        packages = list(rows.order_by("pk"))
+        read = parallel.each(scrub.read_again, [package.digest for package in packages])
+        for package, found in progress.over(zip(packages, read, strict=True)):
+            yield f"{package.version} {package.platform}", list(_problems_of(package, found))
 
 
-def _problems_of(package: UpstreamPackage) -> Iterator[str]:
+def _problems_of(package: UpstreamPackage, found: Tally | None) -> Iterator[str]:
     line = read_as_clients_do(bytes(package.version.sums)).get(package.filename)
     if line != package.digest:
         yield f"the signed sums say sha256:{line}, its row sha256:{package.digest}"
@@ -36,7 +42,6 @@ def _problems_of(package: UpstreamPackage) -> Iterator[str]:
     if blob is None or (blob.digest, blob.size, blob.state) != (package.digest, package.size, State.READY):
         yield f"its row and that of its bytes differ: {blob}"
         return
-    found = scrub.read_again(package.digest)
     if found is not None and (found.hexdigest, found.size) == (package.digest, package.size):
         return
     what = "missing" if found is None else f"damaged: found sha256:{found.hexdigest}"

@@ -80,8 +80,9 @@ def listed(providers: Iterable[UpstreamProvider]) -> list[Listed]:
     keys = [one.pk for one in page]
     by_provider = Window(RowNumber(), partition_by="provider", order_by=F("sort_key").desc())
     offered = UpstreamVersion.objects.filter(provider__in=keys).offered()
-    rows = offered.only(*COLUMNS).annotate(place=by_provider)
-    highest = list(rows.filter(place__lte=_HIGHEST).order_by("provider", "place"))
+    # The places by their keys alone: all versions of the page are sorted for them.
+    places = offered.annotate(place=by_provider).filter(place__lte=_HIGHEST).order_by().values("pk")
+    highest = list(UpstreamVersion.objects.filter(pk__in=places).only(*COLUMNS).order_by("provider", "-sort_key"))
     counted = offered.values("provider").order_by()
     numbers = dict(counted.annotate(number=Count("pk")).values_list("provider", "number"))
     exceptions = exceptions_of(PolicyException.objects.filter(version__in=[row.pk for row in highest]), now=now)

@@ -1,12 +1,13 @@
 """The fetches of mirrored packages by clients: collected in memory, written in bulk by a thread (D15)."""
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from django.db import connections, transaction
 from django.db.models import F
 from django.utils import timezone
 
+from apps.contrib.mirror import traffic
 from apps.contrib.mirror.models import UpstreamPackage
 from apps.jobs import database_availability
 from apps.lib.process.write_behind import NotWritten, WriteBehind
@@ -33,14 +34,22 @@ def write(batch: dict[Key, Used]) -> int:
 
     In one order, so that processes that write at the same time take turns.
     """
+    served: dict[tuple[int, date], list[int]] = {}
     try:
         with transaction.atomic():
             for (host, digest, filename), used in sorted(batch.items()):
                 rows = UpstreamPackage.objects.filter(
                     digest=digest, filename=filename, version__provider__upstream__host=host
                 )
-                for pk in rows.order_by("pk").values_list("pk", flat=True):
+                found = list(rows.order_by("pk").values_list("pk", "size", "version__provider__upstream"))
+                for pk, _, _ in found:
                     UpstreamPackage.objects.filter(pk=pk).update(uses=F("uses") + used.times, used_at=used.at)
+                for _, size, upstream in found[:1]:  # a host is one upstream, and equal digests are of one size
+                    sums = served.setdefault((upstream, used.at.date()), [0, 0])
+                    sums[0] += used.times
+                    sums[1] += used.times * (size or 0)
+            for (upstream, day), (packages, size) in sorted(served.items()):
+                traffic.add_served(upstream, day, packages, size)
     except database_availability.AWAY as error:
         raise NotWritten(str(error)) from error
     return sum(used.times for used in batch.values())

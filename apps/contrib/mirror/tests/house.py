@@ -35,6 +35,7 @@ SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
 SMALL = {
     "upstream.Upstream": "one for each registry that is mirrored",
     "upstream.StoredSum": "one for each upstream",
+    "upstream.MirrorDay": "one for each upstream and day, for 400 days",
     "upstream.KeyPin": "a few for each provider",
     "upstream.HeldBack": "of the last hour, at most 10,000",
     "upstream.UnsignedAllowance": "a few for each upstream",

@@ -86,7 +86,7 @@ def _form_of(request: Request) -> dict[str, Any]:
     """The fields of a small form, as `curl --form` sends it. Raises Unreadable, or TooLarge."""
     _, options = parse_options_header(request.headers.get("Content-Type", ""))
     pieces = counted(
-        chunks(request.META), limit=settings.JSON_MAX_BYTES, what="The form", setting="LARDER_JSON_MAX_BYTES"
+        chunks(request.META), limit=settings.JSON_MAX_BYTES, what="The form", setting="json_max_bytes of LARDER_LIMITS"
     )
     fields: dict[str, bytearray] = {}
     try:

@@ -1,11 +1,12 @@
-"""LARDER_SAML_*: what the variables say together, and what is refused at the start."""
+"""Providers of SAML: what the old variables say together, and what is refused at the start."""
 
 import pytest
 
 from apps.contrib.saml.providers import SamlProvider
 from apps.lib.errors import Invalid
+from registry_site import identity_providers, rooms
 from registry_site.rooms import left_out
-from registry_site.startup import checks
+from registry_site.startup import checks, variables
 from tests.rows import for_each_row
 
 PARTS = ("ENTITY_IDS", "NAMES", "GROUPS_ATTRIBUTES", "NEW_ACCOUNTS", "SECOND_FACTORS")
@@ -13,7 +14,7 @@ URL = "corp=https://a.example/metadata"
 
 
 def parse(providers, **more):
-    return SamlProvider.parse_all(providers.split(), dict.fromkeys(PARTS, "") | more)
+    return SamlProvider.parse_all(dict.fromkeys(PARTS, "") | more | {"PROVIDERS": providers})
 
 
 def test_two_providers_with_all_that_can_be_said(tmp_path):
@@ -65,3 +66,13 @@ def test_a_variable_that_is_set_while_the_room_is_left_out_is_named(settings, mo
     [warning] = [one for one in checks.variables_are_known(None) if "LARDER_SAML" in one.msg]
     assert warning.msg == "LARDER_WITHOUT leaves out saml: LARDER_SAML_PROVIDERS changes nothing."
     assert warning.hint == "Remove it, or remove saml from LARDER_WITHOUT."
+
+
+def test_a_provider_of_the_file_that_is_left_out_is_named(settings, monkeypatch, tmp_path):
+    settings.ROOMS_LEFT_OUT = left_out(["saml"])
+    (tmp_path / "on.yaml").write_text("providers: {hq: {metadata: /none.xml, entity_id: urn:a}}")
+    monkeypatch.setenv("LARDER_SIGN_ON_FILE", str(tmp_path / "on.yaml"))
+    monkeypatch.setattr(identity_providers, "ignored", {})
+
+    assert identity_providers.read(*rooms.identity_providers(settings.ROOMS_LEFT_OUT)) == ()
+    assert variables.of_left_out() == {"hq in LARDER_SIGN_ON_FILE": "saml"}

@@ -16,7 +16,7 @@ from tests.accounts.identity.openid.conftest import begin, viewer_of
 
 ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
 
-# The tests of accounts and groups, with `corp` below.
+# The tests of accounts and groups, with `corp` below. One has `pytest.mark.both`.
 globals().update({name: test for name, test in vars(every_protocol).items() if name.startswith("test_")})
 
 

@@ -53,7 +53,7 @@ def test_the_token_publishes_its_address_and_nothing_else(add, id_token, exchang
     assert put("vpc/aws") == 202
     assert put("dns/aws") == 403
     assert client.get("/api/v1/me", headers=headers).json()["token"]["only_name"] == "vpc/aws"
-    for path in ("namespaces/acme/trusted-publishers", "namespaces/acme/webhooks", "tokens"):
+    for path in ("namespaces/acme/trusted-publishers", "namespaces/acme/connections", "tokens"):
         assert client.get(f"/api/v1/{path}", headers=headers).status_code in (403, 404), path
     assert client.put("/api/v1/namespaces/new", {}, "application/json", headers=headers).status_code in (403, 422)
 

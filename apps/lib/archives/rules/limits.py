@@ -18,13 +18,13 @@ class Limits:
     """
 
     packed_bytes: int = 100 * _MIB
-    packed_setting: str = "LARDER_MODULE_ARCHIVE_MAX_BYTES"
+    packed_setting: str = "module_archive_max_bytes of LARDER_LIMITS"
     unpacked_bytes: int = 512 * _MIB
-    unpacked_setting: str = "LARDER_MODULE_UNPACKED_MAX_BYTES"
+    unpacked_setting: str = "module_unpacked_max_bytes of LARDER_LIMITS"
     file_bytes: int = 512 * _MIB
     file_setting: str = ""
     entries: int = 65_000
-    entries_setting: str = "LARDER_ARCHIVE_MAX_ENTRIES"
+    entries_setting: str = "archive_max_entries of LARDER_LIMITS"
     directory_bytes: int = 16 * _MIB
     name_bytes: int = 1024
     depth: int = 32

@@ -37,36 +37,26 @@ app.kubernetes.io/component: {{ .component }}
 {{- get (dict "notify-worker" "notifyWorker" "upstream-worker" "upstreamWorker" "signing-worker" "signingWorker" "migrate" "jobs" "roles" "jobs" "test" "jobs") . | default . }}
 {{- end }}
 
-{{/* A map of providers as Larder's variables: `corp=…` of each, joined by commas. `fields`: a field and its variable. */}}
-{{- define "larder.providers" -}}
-{{- $found := dict }}
-{{- range $field, $variable := .fields }}
-{{- $words := list }}
-{{- range $id, $provider := $.providers }}
-{{- with get $provider $field }}{{ $words = append $words (printf "%s=%s" $id .) }}{{ end }}
-{{- end }}
-{{- with $words }}{{ $_ := set $found $variable (join "," .) }}{{ end }}
-{{- end }}
-{{- with $found }}{{ toYaml . }}{{ end }}
-{{- end }}
-
-{{/* What web servers alone know of identity providers. */}}
+{{/* The file of LARDER_SIGN_ON_FILE, which web servers alone have; nothing without a provider. */}}
 {{- define "larder.signOn" -}}
-{{- $names := dict "name" "NAMES" "newAccounts" "NEW_ACCOUNTS" "secondFactors" "SECOND_FACTORS" }}
-{{- $oidc := dict }}
-{{- range $field, $name := merge (dict "issuer" "PROVIDERS" "clientId" "CLIENT_IDS" "scopes" "SCOPES" "groupsClaim" "GROUPS_CLAIMS") $names }}
-{{- $_ := set $oidc $field (printf "LARDER_OIDC_%s" $name) }}
+{{- $words := dict "issuer" "issuer" "clientId" "client_id" "groupsClaim" "groups_claim" "metadata" "metadata" "entityId" "entity_id" "groupsAttribute" "groups_attribute" "name" "name" "newAccounts" "new_accounts" }}
+{{- $providers := dict }}
+{{- range $kind := list .Values.signOn.oidc .Values.signOn.saml }}
+{{- range $id, $given := $kind }}
+{{- if hasKey $providers $id }}{{ fail (printf "signOn.oidc and signOn.saml both have %s" $id) }}{{ end }}
+{{- $provider := dict }}
+{{- range $field, $word := $words }}{{ with get $given $field }}{{ $_ := set $provider $word . }}{{ end }}{{ end }}
+{{- with $given.scopes }}{{ $_ := set $provider "scopes" (splitList "+" .) }}{{ end }}
+{{- with $given.secondFactors }}{{ $_ := set $provider "second_factors" (splitList "+" .) }}{{ end }}
+{{- with $provider.metadata }}{{ if not (contains "://" .) }}{{ $_ := set $provider "metadata" (printf "/config/saml/%s" .) }}{{ end }}{{ end }}
+{{- $_ := set $providers $id $provider }}
 {{- end }}
-{{- $saml := dict }}
-{{- range $field, $name := merge (dict "metadata" "PROVIDERS" "entityId" "ENTITY_IDS" "groupsAttribute" "GROUPS_ATTRIBUTES") $names }}
-{{- $_ := set $saml $field (printf "LARDER_SAML_%s" $name) }}
 {{- end }}
-{{- $providers := deepCopy .saml }}
-{{- range $providers }}
-{{- if not (contains "://" .metadata) }}{{ $_ := set . "metadata" (printf "/config/saml/%s" .metadata) }}{{ end }}
+{{- if $providers }}
+{{- $file := dict "providers" $providers }}
+{{- if .Values.existingSecrets.signOn }}{{ $_ := set $file "secrets_file" "/secrets/sign-on/oidc" }}{{ end }}
+{{- toYaml $file }}
 {{- end }}
-{{ include "larder.providers" (dict "providers" .oidc "fields" $oidc) }}
-{{ include "larder.providers" (dict "providers" $providers "fields" $saml) }}
 {{- end }}
 
 {{/* The files of a pod: volume, source (a secret, ConfigMap or claim), folder, and the variables that name a file in it. */}}
@@ -81,7 +71,10 @@ app.kubernetes.io/component: {{ .component }}
 {{- end }}
 {{- if eq .component "web" }}
 {{- with $secrets.signOn }}
-- {name: sign-on, secret: {{ . | quote }}, folder: /secrets/sign-on, variables: {LARDER_OIDC_SECRETS_FILE: oidc}}
+- {name: sign-on, secret: {{ . | quote }}, folder: /secrets/sign-on, variables: {}}
+{{- end }}
+{{- if include "larder.signOn" .root }}
+- {name: sign-on-file, configMap: {{ include "larder.name" .root }}-sign-on, folder: /config/sign-on, variables: {LARDER_SIGN_ON_FILE: sign-on.yaml}}
 {{- end }}
 {{- with .root.Values.signOn.samlMetadata }}
 - {name: saml, configMap: {{ . | quote }}, folder: /config/saml, variables: {}}
@@ -127,12 +120,14 @@ variables), `more` (a map for the container), `grace` (seconds), `once` (a job: 
   "LARDER_WORKER_QUEUES" "check notify upstream"
 }}
 {{- range $file := $files }}{{ range $name, $key := $file.variables }}{{ $_ := set $env $name (printf "%s/%s" $file.folder $key) }}{{ end }}{{ end }}
-{{- if eq .component "web" }}{{ $env = merge $env (include "larder.signOn" $values.signOn | fromYaml) }}{{ end }}
 {{- $env = mergeOverwrite $env (.env | default dict) $pod.env }}
 metadata:
   labels:
     {{- merge (dict) $selector $pod.podLabels | toYaml | nindent 4 }}
-  {{- with $pod.podAnnotations }}
+  {{- $annotations := $pod.podAnnotations | default dict }}
+  {{- /* So that another file replaces the pods. */}}
+  {{- if eq .component "web" }}{{ with include "larder.signOn" .root }}{{ $annotations = merge (dict "checksum/sign-on" (sha256sum .)) $annotations }}{{ end }}{{ end }}
+  {{- with $annotations }}
   annotations:
     {{- toYaml . | nindent 4 }}
   {{- end }}

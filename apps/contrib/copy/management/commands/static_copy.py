@@ -62,7 +62,7 @@ class Command(BaseCommand):
             self.stdout.write(f"{self._show(url, repair=True)} files differed, and were repaired.")
         with writer.opened(url) as own:
             number = writer.current_generation()
-            left = following.everything(own.copy)
+            left = following.everything_counted(own.copy)
             while some := following.sweep_step(own, left):
                 count += some
             own.seal(number=number)

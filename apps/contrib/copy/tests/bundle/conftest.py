@@ -1,7 +1,7 @@
 """Bundles of a registry that is gone when a test begins: what is imported meets an empty database and empty storage."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,10 +12,13 @@ from django.db import transaction
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User, Visibility
-from apps.contrib.copy.bundle import signing, verifying, writing
+from apps.contrib.copy import signing
+from apps.contrib.copy.bundle import importing, verifying, writing
+from apps.contrib.copy.bundle.importing import Outcome
 from apps.contrib.copy.bundle.selecting import Selection
 from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tasks import sign_bundle
+from apps.contrib.copy.tree.signatures import Keys
 from apps.jobs.models import Job
 from apps.lib.addresses import ModuleAddress, ProviderAddress
 from apps.modules import lifecycle
@@ -27,7 +30,8 @@ from tests import shelves
 from tests.builders import providers
 from tests.cast import BLOBS
 from tests.e2e.conftest import terraform
-from tests.providers.draft_client import hold, register, signed, work
+from tests.providers.draft_client import hold, register, signed
+from tests.providers.draft_client import work as work_on_providers
 
 __all__ = ["terraform"]
 
@@ -42,7 +46,7 @@ class Carried:
     whole: Path
     parts: list[Path]
     later: Path
-    keys: verifying.Keys
+    keys: Keys
     pem: bytes
     roots: dict[str, str]
 
@@ -57,10 +61,22 @@ def publish_provider(namespace: str, version: str, files: Mapping[str, bytes], v
     for name, data in files.items():
         publishing.receive_file(viewer=viewer, release=release, name=name, open_body=partial(iter, [data]))
     publishing.hand_in(viewer=viewer, release=release)
-    work()
+    work_on_providers()
     release.refresh_from_db()
     assert release.state == "published", release.reasons
     return release
+
+
+@pytest.fixture
+def bring(carried: Any, db: None, olga: Any, work: Callable[[], None]) -> Callable[..., Outcome]:
+    def act(*folders: Path) -> Outcome:
+        outcome = importing.bring(carried.opened(*folders), Viewer(olga))
+        work()
+        for _ in range(len(outcome.begun)):  # a call does the job whose turn it is
+            work_on_providers()
+        return outcome
+
+    return act
 
 
 @pytest.fixture(scope="session")
@@ -108,5 +124,5 @@ def _carried(folder: Path) -> Carried:
 
 
 def sign_all() -> None:
-    for job in Job.objects.filter(kind=signing.JOB, state="queued"):
+    for job in Job.objects.filter(kind=signing.BUNDLE, state="queued"):
         sign_bundle(job_id=job.pk)

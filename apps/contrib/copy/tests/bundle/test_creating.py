@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from apps.contrib.copy.bundle import collecting, selecting, signing, writing
+from apps.contrib.copy import signing
+from apps.contrib.copy.bundle import collecting, selecting, writing
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.bundle.selecting import Selection
 from apps.contrib.copy.tests.bundle.conftest import sign_all
@@ -129,6 +130,7 @@ def test_a_bundle_is_made_by_the_command(several, signer, tmp_path, capsys):
         str(tmp_path / "b" / "part-001"),
         f"{bundle.root} signed by {bundle.key_id}",
     ]
+    assert (tmp_path / "b").stat().st_mode & 0o777 == 0o700
 
 
 def test_nothing_is_known_of_a_root_that_was_not_made_here(several):

@@ -1,8 +1,6 @@
 """What one registry published is published by another one, unchanged."""
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any
+import shutil
 
 import pytest
 
@@ -13,31 +11,15 @@ from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.contrib.copy.bundle import importing
 from apps.contrib.copy.bundle.contents import BadBundle
-from apps.contrib.copy.bundle.importing import Outcome
 from apps.contrib.copy.bundle.models import Bundle
 from apps.lib.errors import Conflict
 from apps.modules import lifecycle
 from apps.provenance import origin
 from apps.providers.models import ProviderVersion
-from apps.releases.models import Release
+from apps.releases.models import READY, Release
 from apps.signing import keys
 from tests import shelves
 from tests.builders.archives import module_zip
-from tests.providers.draft_client import work as work_on_providers
-
-Bring = Callable[..., Outcome]
-
-
-@pytest.fixture
-def bring(carried: Any, db: None, olga: Any, work: Callable[[], None]) -> Bring:
-    def act(*folders: Path) -> Outcome:
-        outcome = importing.bring(carried.opened(*folders), Viewer(olga))
-        work()
-        for _ in range(len(outcome.begun)):  # a call does the job whose turn it is
-            work_on_providers()
-        return outcome
-
-    return act
 
 
 def states() -> dict[str, tuple[str, str, bool]]:
@@ -108,6 +90,19 @@ def test_an_import_that_was_interrupted_goes_on(carried, bring, olga, monkeypatc
 
     assert bring().problems == []
     assert [state for state, *_ in states().values()] == ["published"] * 4
+
+
+def test_a_file_that_changes_between_verification_and_import_is_not_published(carried, olga, work, tmp_path):
+    opened = carried.opened(shutil.copytree(carried.whole, tmp_path / "whole"))
+    for digest in {one for item in opened.catalogue.items for one in item.files.values()}:
+        with opened.path(digest).open("r+b") as file:
+            file.write(b"X")
+
+    outcome = importing.bring(opened, Viewer(olga))
+
+    assert len(outcome.problems) == 4
+    assert all("A file has changed since the bundle was verified" in one for one in outcome.problems)
+    assert not Release.objects.filter(state__in=READY).exists()
 
 
 def test_the_next_bundle_brings_what_is_new_and_withdraws_what_was_withdrawn(carried, bring):

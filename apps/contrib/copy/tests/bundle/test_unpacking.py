@@ -10,6 +10,7 @@ from apps.contrib.copy.bundle import unpacking
 from apps.contrib.copy.bundle.contents import BadBundle
 from apps.contrib.copy.bundle.unpacking import unpack
 from apps.contrib.copy.tree import layout
+from apps.contrib.copy.tree.folders import Folder
 
 
 @pytest.fixture
@@ -18,7 +19,8 @@ def tree(tmp_path: Path) -> Path:
 
 
 def files(tree: Path) -> set[str]:
-    return {path.relative_to(tree).as_posix() for path in tree.rglob("*") if path.is_file()}
+    found = [path for path in tree.rglob("*") if path.is_file() and ".writing" not in path.parts]
+    return {path.relative_to(tree).as_posix() for path in found}
 
 
 def document(tree: Path, place: str) -> Any:
@@ -32,6 +34,9 @@ def test_the_tree_has_what_clients_read_and_its_bytes_are_links(carried, tree):
     assert [one["version"] for one in module["versions"]] == ["1.2.0"]
     archive = tree / "private/packages/modules/acme/vpc/aws/1.0.0.zip"  # yanked: served, and in no list
     assert archive.stat().st_nlink == 2
+    modes = {path.stat().st_mode & 0o777 for path in (tree / "private").rglob("*") if path.is_file()}
+    assert (modes, (tree / "private").stat().st_mode & 0o777) == ({0o440}, 0o750)
+    assert (tree / "public/.well-known/terraform.json").stat().st_mode & 0o777 == 0o444
     package = document(tree, "public/v1/providers/pantry/dns/1.3.0/download/linux/amd64")
     for name in ("download_url", "shasums_url", "shasums_signature_url"):
         assert (tree / "public" / package[name].removeprefix("/")).is_file()
@@ -61,27 +66,26 @@ def test_the_next_bundle_adds_and_removes(carried, tree):
 
 def test_bytes_come_before_what_names_them_and_go_after_it(carried, tree, monkeypatch):
     order: list[str] = []
-    put, unlink = unpacking._put, Path.unlink
+    gone: list[str] = []
+    put, remove = Folder.put, Folder.remove
 
-    def putting(path: Path, write: Any) -> None:
-        order.append(str(path))
-        put(path, write)
+    def putting(self: Folder, files: Any, **more: bool) -> None:
+        order.extend(path for path, _ in files if path != unpacking.STATE)
+        put(self, files, **more)
 
-    def unlinking(path: Path, **more: bool) -> None:
-        if not path.name.startswith("."):
-            order.append(str(path))
-        unlink(path, **more)
+    def removing(self: Folder, paths: Any, **more: bool) -> None:
+        gone.extend(Path(path).name for path in paths)
+        remove(self, paths, **more)
 
-    monkeypatch.setattr(unpacking, "_put", putting)
-    monkeypatch.setattr(Path, "unlink", unlinking)
+    monkeypatch.setattr(Folder, "put", putting)
+    monkeypatch.setattr(Folder, "remove", removing)
 
     unpack(carried.opened(), tree)
-    ranks = [layout.rank_of("/".join(Path(path).relative_to(tree).parts[1:])) for path in order[:-1]]
-    order.clear()
+    ranks = [layout.rank_of(path.partition("/")[2]) for path in order]
     unpack(carried.opened(carried.later), tree)
 
+    assert len(ranks) > 10
     assert ranks == sorted(ranks)
-    gone = [Path(path).name for path in order if "1.2.0" in path and "vpc" in path]
     assert gone == ["download", "1.2.0.zip"]
 
 

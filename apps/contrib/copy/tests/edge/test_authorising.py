@@ -7,8 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.models import ApiToken
 from apps.contrib.copy.edge import links
-from apps.contrib.copy.edge.settings_values import Edge
-from apps.contrib.copy.settings_values import StaticCopy
+from apps.contrib.copy.settings_values import Edge, StaticCopy
 
 URL = "/static-copy/authorise"
 SECRET = "a secret of nginx and Larder, 32 characters long"

@@ -4,8 +4,10 @@ import json
 import os
 import signal
 import ssl
+import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,10 +18,10 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.test import RequestFactory
 
-from apps.contrib.copy.edge.settings_values import Follow
 from apps.contrib.copy.follower import fetching, serving, trusting
+from apps.contrib.copy.settings_values import Follow
 from registry_site.startup import certificates
-from tests import documents
+from tests import documents, postgres
 from tests.builders import static_nginx
 from tests.builders.archives import module_zip
 from tests.builders.keys import signing_key
@@ -62,7 +64,13 @@ class Site:
 @pytest.fixture(scope="module")
 @needs("nginx")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    folder = tmp_path_factory.mktemp("static")
+    with running(tmp_path_factory.mktemp("static")) as found:
+        yield found
+
+
+@contextmanager
+def running(folder: Path, **parts: str) -> Iterator[Site]:
+    """nginx before a Larder with these parts, which has written two modules and two providers into its copy."""
     (folder / "secret").write_text(SECRET)
     tls = certificates.served("auto", data_dir=folder, listen_host="127.0.0.1", public_url="https://127.0.0.1")
     assert tls is not None
@@ -72,7 +80,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         "LARDER_TRUSTED_PROXIES": "127.0.0.1",
         "LARDER_STATIC_COPY_URL": f"file://{folder}/copy",
         "LARDER_STATIC_COPY_SECRET_FILE": str(folder / "secret"),
-        "LARDER_STATIC_COPY_FRESH_SECONDS": "1",
+        "LARDER_LIFETIMES": "static_copy_fresh_seconds=1",
+        **parts,
     }
     with start_live(folder / "larder", why="it writes a static copy", **variables) as larder:
         token = larder.token()
@@ -103,17 +112,18 @@ def wait_for(*files: Path) -> None:
 
 @pytest.fixture
 def workspace(site: Site, tmp_path: Path) -> Callable[[str], Workspace]:
-    def made(program: str) -> Workspace:
-        trusted = {"SSL_CERT_FILE": str(site.authority)}
-        found = Workspace(tmp_path / program, program, site.larder, host=site.nginx.host, environment=trusted)
-        found.credentials(site.token)
-        found.module("public", "yard/vpc/aws", "1.0.0")
-        found.module("private", "shed/vpc/aws", "1.0.0")
-        sources = {name: {"source": f"{found.host}/{name}/dns"} for name in ("yard", "shed")}
-        (found.work / "providers.tf.json").write_text(json.dumps({"terraform": {"required_providers": sources}}))
-        return found
+    return lambda program: workspace_of(site, tmp_path / program, program)
 
-    return made
+
+def workspace_of(site: Site, folder: Path, program: str) -> Workspace:
+    trusted = {"SSL_CERT_FILE": str(site.authority)}
+    found = Workspace(folder, program, site.larder, host=site.nginx.host, environment=trusted)
+    found.credentials(site.token)
+    found.module("public", "yard/vpc/aws", "1.0.0")
+    found.module("private", "shed/vpc/aws", "1.0.0")
+    sources = {name: {"source": f"{found.host}/{name}/dns"} for name in ("yard", "shed")}
+    (found.work / "providers.tf.json").write_text(json.dumps({"terraform": {"required_providers": sources}}))
+    return found
 
 
 def assert_installs(workspace: Workspace) -> None:
@@ -217,6 +227,29 @@ def test_a_revoked_token_ends_and_does_not_return_with_an_outage(
         assert secret.encode() not in written.replace(configuration(site), b""), secret
     assert any(kept.encode() in file.read_bytes() for file in site.nginx.remembered.rglob("*") if file.is_file())
     assert os.statvfs(site.nginx.remembered).f_fsid != os.statvfs(site.nginx.folder).f_fsid
+
+
+@pytest.mark.nightly
+@pytest.mark.needs("nginx", "postgres", "redis-server", "terraform")
+def test_clients_install_while_postgresql_and_redis_are_stopped_beside_a_larder_that_runs(tmp_path: Path) -> None:
+    """Larder answers 503 then, which nginx takes as it takes no answer."""
+    database, port = postgres.Server(keeps_commits=True), postgres.free_port()
+    redis = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""])
+    postgres.wait(redis, port)
+    at = f"redis://127.0.0.1:{port}"
+    parts = {"LARDER_DATABASE_URL": database.url, "LARDER_BROKER_URL": f"{at}/0", "LARDER_CACHE_URL": f"{at}/1"}
+    try:
+        with running(tmp_path, **parts) as site:
+            assert site.status(PRIVATE, site.token) == 200
+            redis.kill()
+            database.kill()
+            time.sleep(1.1)  # what nginx has remembered is old
+
+            assert_installs(workspace_of(site, tmp_path / "terraform", "terraform"))
+            assert site.status(PRIVATE, "never seen") in (401, 503)  # 401: Larder sees that it is no token
+            assert site.larder.process.poll() is None
+    finally:
+        redis.kill()
 
 
 def configuration(site: Site) -> bytes:

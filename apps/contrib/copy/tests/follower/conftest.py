@@ -1,6 +1,6 @@
 import pytest
 
-from apps.contrib.copy.edge.settings_values import Edge, Follow
+from apps.contrib.copy.settings_values import Edge, Follow
 from apps.contrib.copy.tests import leaders
 
 

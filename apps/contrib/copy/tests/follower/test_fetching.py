@@ -9,9 +9,10 @@ from math import inf
 import pytest
 from django.utils import timezone
 
-from apps.contrib.copy.edge.settings_values import Follow
-from apps.contrib.copy.follower import fetching, monitoring, trusting
+from apps.contrib.copy import monitoring
+from apps.contrib.copy.follower import fetching, trusting
 from apps.contrib.copy.follower import leader as asking
+from apps.contrib.copy.settings_values import Follow
 from apps.contrib.copy.tests import leaders
 from apps.contrib.copy.tree import layout
 
@@ -45,6 +46,7 @@ def listed():
 def test_a_follower_has_what_the_leader_has(leader):
     assert followed()["error"] == ""
     assert tree() == of(leader)
+    assert {(trusting.root() / path).stat().st_mode & 0o007 for path in of(leader) if path.startswith("private")} == {0}
     leader.module("demo/vpc/aws", "1.0.0", "1.1.0")
     leader.module("acme/vpc/aws")
     leader.module("demo/dns/aws", "0.1.0")
@@ -67,6 +69,7 @@ def test_what_becomes_private_leaves_the_public_folder_without_being_fetched_aga
     assert tree() == of(leader)
     assert VERSIONS not in tree()
     assert leader.count("demo/vpc/aws/1.0.0.zip") == 1
+    assert not list((trusting.root() / "incoming").iterdir())
 
 
 def test_a_link_that_breaks_in_the_middle_of_a_blob_continues_there(leader):
@@ -234,17 +237,17 @@ def test_without_a_token_of_staff_nothing_is_given(leader, settings):
     assert "answered 401, expected 200. LARDER_FOLLOW_TOKEN_FILE" in followed()["error"]
 
 
-def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch):
-    assert (monitoring.behind(), monitoring.part_states()) == (inf, {"leader": False})
+def test_the_leader_goes_away_and_the_tree_stays(leader, monkeypatch, db):
+    assert (monitoring.follower_behind(), monitoring.part_states()) == (inf, {"leader": False})
     followed()
-    assert [state for state, _, _ in monitoring.look()] == ["ok"]
+    assert [state for state, _, _ in monitoring.look_at_leader()] == ["ok"]
     before = tree()
     leader.is_away = True
     assert "answered 503" in followed()["error"]
     assert tree() == before
-    [(state, found, _)] = monitoring.look()
+    [(state, found, _)] = monitoring.look_at_leader()
     assert (state, "answered 503" in found) == ("fail", True)
-    assert {family.name: family.samples[0].value > 0 for family in monitoring.families()} == {
+    assert {one.name: one.samples[0].value > 0 for one in monitoring.families()} == {
         "larder_follower_behind_seconds": True,
         "larder_follower_failing": True,
     }

@@ -30,14 +30,13 @@ def test_without_a_credential_the_settings_alone_count(repository_with, settings
     assert (access.authorization, access.private_key) == ("", "")
     assert (access.allowed, access.ca_file, access.proxy) == (LOOPBACK, str(ca_file), "http://proxy.acme.example:3128")
     assert access.host_keys == ("ssh-ed25519 AAAA",)
-    assert access.setting == "LARDER_SOURCES_ALLOW"
     assert len(access.trusted.get_ca_certs()) == 1 + len(fetching.trusting("", 0, "").get_ca_certs())
 
 
 def test_certificates_that_cannot_be_read_are_said(repository_with, settings):
     settings.SOURCES = Outgoing(ca_file="/nonexistent/ca.pem")
 
-    with pytest.raises(GitFailed, match="LARDER_SOURCES_CA_FILE") as failed:
+    with pytest.raises(GitFailed, match="LARDER_OUTGOING_CA_FILE") as failed:
         credentials.access_of(repository_with(HTTPS))
     assert failed.value.code == "bad_ca_file"
 

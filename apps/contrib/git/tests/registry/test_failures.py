@@ -103,8 +103,8 @@ HOSTILE = [
     ("s3::https://localhost/vpc.zip", "not_git", "begins with s3::"),
     ("https://localhost/vpc.tar.gz", "not_git", "an archive or a path"),
     ("./vpc.tar.gz", "not_git", "an archive or a path"),
-    ("git::https://10.0.0.1/vpc.git?ref=v1.0.0", "private_address", "LARDER_SOURCES_ALLOW"),
-    ("git::https://169.254.169.254/latest.git?ref=v1.0.0", "private_address", "LARDER_SOURCES_ALLOW"),
+    ("git::https://10.0.0.1/vpc.git?ref=v1.0.0", "private_address", "LARDER_OUTGOING_ALLOW"),
+    ("git::https://169.254.169.254/latest.git?ref=v1.0.0", "private_address", "LARDER_OUTGOING_ALLOW"),
     ("x" * 3000, "bad_location", "more than 2,000 characters"),
 ]
 

@@ -90,7 +90,7 @@ def test_private_addresses_need_the_operators_leave(site, limits, refusal, url):
     refused = refusal(refs.listed, remote, access, limits)
 
     assert (refused.code, refused.is_final) == ("private_address", True)
-    assert "LARDER_SOURCES_ALLOW" in refused.hint
+    assert "LARDER_OUTGOING_ALLOW" in refused.hint
     assert site.requests == []
 
 

@@ -114,4 +114,4 @@ def test_what_is_not_there_or_not_trusted_says_so_and_whether_it_may_be_asked_ag
     site.ca_file = ""  # a certificate of an authority that nobody named
     refused = refusal(refs.listed, remote_of(site, "acme/vpc"), access_to(site), limits)
     assert refused.code == "not_trusted"
-    assert "LARDER_SOURCES_CA_FILE" in refused.hint
+    assert "LARDER_OUTGOING_CA_FILE" in refused.hint

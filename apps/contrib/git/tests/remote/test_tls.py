@@ -12,7 +12,7 @@ from tests.builders.tls import DAY, Authority
 from tests.needs import needs
 from tests.rows import for_each_row
 
-SETTING = "LARDER_SOURCES_CA_FILE"
+SETTING = "LARDER_OUTGOING_CA_FILE"
 Context = Callable[[Authority, Path], ssl.SSLContext]
 
 

@@ -195,7 +195,7 @@ def test_a_private_authority_of_the_row_or_of_the_file_is_trusted(tls_registry, 
     settings.UPSTREAM = replace(settings.UPSTREAM, ca_file=str(file))
     assert get(tls_upstream, tls_registry.url + DISCOVERY).body is not None
     file.unlink()
-    with pytest.raises(FetchFailed, match="LARDER_UPSTREAM_CA_FILE or the certificates of the registry cannot be read"):
+    with pytest.raises(FetchFailed, match="LARDER_OUTGOING_CA_FILE or the certificates of the registry cannot be read"):
         get(tls_upstream, tls_registry.url + DISCOVERY)
 
 

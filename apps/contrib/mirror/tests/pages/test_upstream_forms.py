@@ -152,7 +152,7 @@ def test_what_is_saved_is_what_the_form_showed(browser_of, olga):
     [
         ({"host": "127.0.0.1"}, "is this Larder, whose providers need no mirror"),
         ({"host": ""}, "This field is required"),
-        ({"url": "http://x.example"}, "Internal networks need LARDER_UPSTREAM_ALLOW"),
+        ({"url": "http://x.example"}, "Internal networks need LARDER_OUTGOING_ALLOW"),
         ({"cooldown_days": "many"}, "Enter a whole number"),
         ({"quota_gb": "-1"}, "greater than or equal to 0"),
     ],

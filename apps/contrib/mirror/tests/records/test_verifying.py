@@ -13,6 +13,7 @@ from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmKind, Upstream, UpstreamPackage
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.shelf import damage, file_of, put
+from apps.lib.process.progress import Progress
 from registry_site.operations import dump
 from registry_site.startup import schema
 from tests.rows import for_each_row
@@ -93,7 +94,8 @@ def test_a_dump_and_its_restore_keep_every_row(package, upstream, tmp_path, monk
     }
     before = rows_of(tables)
     for table, model in tables.items():
-        assert dump.write_table(model, tmp_path / f"{table}.jsonl.gz", "default") == len(before[table])
+        written = dump.write_table(model, tmp_path / f"{table}.jsonl.gz", "default", Progress("rows", 1))
+        assert written == len(before[table])
     upstreams.remove(upstream.host, actor=NOBODY)
     assert not UpstreamPackage.objects.exists()
 
@@ -102,7 +104,7 @@ def test_a_dump_and_its_restore_keep_every_row(package, upstream, tmp_path, monk
         dump, "tables_of", lambda of: {table: one for table, one in of_all(of).items() if table in tables}
     )
     monkeypatch.setattr(schema, "bring_up_to_date", lambda: None)
-    dump.load(tmp_path, {"upstream": dump.migrations()["upstream"]}, dump.last_numbers("default"))
+    dump.load(tmp_path, {"upstream": dump.migrations()["upstream"]}, dump.last_numbers("default"), rows=1)
 
     assert rows_of(tables) == before
     assert before["upstream_upstreamversion"][0]["sums"]

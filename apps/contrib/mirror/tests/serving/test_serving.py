@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from apps.accounts.models import Visibility
 from apps.audit import generation
+from apps.contrib.mirror import traffic
 from apps.contrib.mirror.models import Effect, PolicyRule, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.serving import usage_counts
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, VERSION
@@ -26,6 +27,7 @@ from apps.contrib.mirror.tests.edge_client import (
     tool,
     version_url,
 )
+from apps.contrib.mirror.traffic import Exchange
 from apps.http.ready import ready_of
 from apps.jobs.models import Job
 from apps.lib.settings_values.rates import Rate
@@ -255,12 +257,14 @@ def test_fetches_are_counted_behind_the_answer(upstream, edge):
     url = edge.archives(upstream)["linux_amd64"]["url"]
     for method in ("GET", "GET", "HEAD"):
         edge.get(url, method=method)
-    row = UpstreamPackage.objects.get(os="linux")
-    assert row.used_at is None
+    assert UpstreamPackage.objects.get(os="linux").used_at is None
 
     assert usage_counts.flush() == 2
-    row.refresh_from_db()
+    row = UpstreamPackage.objects.get(os="linux")
     assert row.uses == 2
+    assert row.size is not None
+    today = timezone.now().date()
+    assert traffic.exchanges(today, today) == [Exchange(upstream.host, 2, 2 * row.size, 1, row.size)]
     assert row.used_at is not None
 
 

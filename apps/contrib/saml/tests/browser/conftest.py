@@ -1,6 +1,7 @@
 """A Larder and an identity provider, in a thread, whose page posts its answer."""
 
 import html
+import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -23,13 +24,10 @@ def larder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
         source.write_text(acme.metadata().replace(saml.SIGN_IN, f"http://localhost:{server.server_address[1]}/"))
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
         thread.start()
-        variables = {
-            "LARDER_SAML_PROVIDERS": f"try={source}",
-            "LARDER_SAML_ENTITY_IDS": f"try={saml.ISSUER}",
-            "LARDER_SAML_NAMES": "try=Acme ID",
-            "LARDER_SAML_NEW_ACCOUNTS": "try=everyone",
-        }
-        with start_live(folder, why="people sign in by SAML", **variables) as larder:
+        more = {"name": "Acme ID", "new_accounts": "everyone"}
+        file = folder / "sign-on.yaml"
+        file.write_text(json.dumps({"providers": {"try": {"metadata": str(source), "entity_id": saml.ISSUER} | more}}))
+        with start_live(folder, why="people sign in by SAML", LARDER_SIGN_ON_FILE=str(file)) as larder:
             yield larder
         server.shutdown()
         thread.join()

@@ -1,0 +1,1 @@
+"""One act on several versions by one call of the API."""

@@ -1,0 +1,1 @@
+"""Atom feeds of what was published, and badges for READMEs."""

@@ -1,0 +1,1 @@
+"""Downloads and bytes by team, account and token, for operators."""

@@ -1,0 +1,1 @@
+"""Webhooks: receivers of events of a namespace, or of all of them."""

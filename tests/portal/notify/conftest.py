@@ -1,3 +1,0 @@
-from tests.notify.conftest import hooked, loopback, receiver
-
-__all__ = ["hooked", "loopback", "receiver"]
