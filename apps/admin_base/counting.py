@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from django.core.paginator import Paginator
 from django.db import connection
-from django.db.models import Count, IntegerField, QuerySet, Subquery
+from django.db.models import BooleanField, Count, F, Func, IntegerField, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 from django.utils.functional import cached_property
 
@@ -61,6 +61,16 @@ def count_of(rows: QuerySet[Any], by: str) -> Coalesce:
     """Return a column with the number of `rows` whose key `by` is the outer row. The list's own count ignores it."""
     counted = rows.order_by().values(by).annotate(rows_found=Count("pk")).values("rows_found")
     return Coalesce(Subquery(counted, output_field=IntegerField()), 0)
+
+
+def one_of(keys: QuerySet[Any, Any], name: str = "pk") -> Q | Func:
+    """Match these keys. PostgreSQL takes an IN for many rows, and reads the whole table rather than look them up."""
+    if connection.vendor != "postgresql":
+        return Q(**{f"{name}__in": keys})
+    from django.contrib.postgres.expressions import ArraySubquery  # needs its driver
+
+    both = (F(name), ArraySubquery(keys))
+    return Func(*both, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())
 
 
 class BoundedPaginator(Paginator[Any]):

@@ -5,14 +5,14 @@ from typing import Any, cast
 from django.contrib import messages
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.db import connection
-from django.db.models import BooleanField, CharField, F, Func, Lookup, Model, Q, QuerySet
+from django.db.models import CharField, F, Lookup, Model, Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import StartsWith
 from django.db.models.sql.where import WhereNode
 from django.http import HttpRequest
 from django.utils.text import capfirst
 
-from apps.admin_base.counting import Many, bounded_count, remember_count
+from apps.admin_base.counting import Many, bounded_count, one_of, remember_count
 
 # So many rows are sorted whatever the order is; more only by a column with an index.
 MAX_SORTED_ROWS = 20_000
@@ -49,21 +49,11 @@ def searched(rows: QuerySet[Any], condition: Q) -> QuerySet[Any]:
     every = rows.model._default_manager.order_by()  # noqa: SLF001  # Django's public name for it
     keys = [every.filter(Q(one)).values("pk") for one in condition.children]
     union = keys[0].union(*keys[1:])
-    found = rows.filter(_one_of(union))
+    found = rows.filter(one_of(union))
     if not rows.query.where:
         found.found_keys = union  # type: ignore[attr-defined]  # ours, on this one queryset: all that it is
         found.walked = rows.filter(condition)  # type: ignore[attr-defined]  # the same
     return found
-
-
-def _one_of(keys: QuerySet[Any, Any]) -> Q | Func:
-    """Match these keys. PostgreSQL takes an IN for many rows, and reads the whole table rather than look them up."""
-    if connection.vendor != "postgresql":
-        return Q(pk__in=keys)
-    from django.contrib.postgres.expressions import ArraySubquery  # needs its driver
-
-    both = (F("pk"), ArraySubquery(keys))
-    return Func(*both, template="(%(expressions)s))", arg_joiner=" = ANY(", output_field=BooleanField())
 
 
 def _is_of_one_table(model: type[Model], condition: Q) -> bool:

@@ -29,6 +29,7 @@ from registry_site.startup.bootstrap import CannotStartError, until_tables_are_f
 
 ALIAS = "snapshot"
 BATCH_ROWS = 500
+EVENTS = "audit_auditevent"
 _Field = models.Field[Any, Any]
 # Sessions end with a restore, heartbeats belong to processes.
 LEFT_OUT = ("django_session", "jobs_heartbeat")
@@ -156,15 +157,16 @@ def load(folder: Path, state: dict[str, str], last: dict[str, int], *, rows: int
     if not restoring.begun()[1]:
         # All at once, and without what follows Django's command: those rows come with the copy.
         until_tables_are_free(lambda: MigrationExecutor(connection).migrate(nodes))
-        _add_audit_months(folder)
         found = tables_of(loader.project_state(nodes).apps)
+        if EVENTS in found:
+            _add_audit_months(folder / f"{EVENTS}.jsonl.gz")
         _load_rows(folder, found, last, Progress("restored rows", rows))
     schema.bring_up_to_date()
 
 
-def _add_audit_months(folder: Path) -> None:
+def _add_audit_months(file: Path) -> None:
     """Prepare the months of the copy, so that pruning drops them instead of deleting their rows."""
-    with gzip.open(folder / "audit_auditevent.jsonl.gz", "rt", encoding="utf-8") as lines:
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
         names, first = json.loads(next(lines)), next(lines, "")
     if first:
         months.add(since=datetime.fromisoformat(json.loads(first)[names.index("at")]))

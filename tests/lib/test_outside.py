@@ -267,3 +267,12 @@ def test_the_circuits_of_hosts_that_strangers_name_are_bounded(monkeypatch):
 
     assert len(outside.circuits()) == 3
     assert outside.circuit_of(outside.SIGN_ON, "4.example.com", away) is found[4]
+
+
+def test_kinds_of_rooms_are_counted_beside_those_of_the_core():
+    registry = outside.circuit_of("registry of a room", "registry.example.com", away)
+    fail(registry, MAX_FAILURES)
+
+    found = outside.figures()
+    assert found["registry of a room"] == {"open": 1, "waiting": 0}
+    assert found[outside.STORAGE] == {"open": 0, "waiting": 0}

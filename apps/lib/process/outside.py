@@ -262,8 +262,9 @@ def figures() -> dict[str, dict[str, int]]:
     """Return for each kind how many circuits are open, and how many exchanges are under way."""
     found = {kind: {"open": 0, "waiting": 0} for kind in (STORAGE, SIGN_ON, ISSUERS)}
     for circuit in circuits():
-        found[circuit.kind]["open"] += circuit.is_open
-        found[circuit.kind]["waiting"] += circuit.waiting
+        of_kind = found.setdefault(circuit.kind, {"open": 0, "waiting": 0})  # rooms have kinds of their own
+        of_kind["open"] += circuit.is_open
+        of_kind["waiting"] += circuit.waiting
     return found
 
 

@@ -30,7 +30,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce, Least
 
 from apps.accounts.models import Namespace
-from apps.admin_base.counting import MAX_COUNTED_ROWS
+from apps.admin_base.counting import MAX_COUNTED_ROWS, one_of
 from apps.lib.text.search_terms import spellings, words_of
 from apps.releases.catalogue import indexing
 from apps.releases.catalogue.indexing import README
@@ -163,11 +163,11 @@ def facet_counts(
         rows = _matching(kind, seen, words, others, include_unlisted=include_unlisted, since=since)
         counted_docs = rows.order_by().values("pk")[:MAX_COUNTED_ROWS]
         if facet == "namespace":
-            grouped = SearchDoc.objects.filter(pk__in=counted_docs).values("namespace__name").annotate(n=Count("pk"))
+            grouped = SearchDoc.objects.filter(one_of(counted_docs)).values("namespace__name").annotate(n=Count("pk"))
             found[facet] = _most_frequent(grouped.order_by().values_list("namespace__name", "n"), chosen.get(facet, ""))
         else:  # those without a filter of their own count the same rows, in one query
             together = unchosen if facet in unchosen else [facet]
-            counted = SearchFacet.objects.filter(facet__in=together, doc__in=counted_docs)
+            counted = SearchFacet.objects.filter(one_of(counted_docs, "doc"), facet__in=together)
             values = counted.order_by().values("facet", "value").annotate(n=Count("pk"))
             counts: dict[str, list[tuple[str, int]]] = {name: [] for name in together}
             for name, value, count in values.values_list("facet", "value", "n"):

@@ -143,7 +143,7 @@ class Folder(LocalBackend):
                 missing.append(folder)
                 folder = folder.parent
             for one in reversed(missing):
-                one.mkdir()
+                one.mkdir(exist_ok=True)  # another thread of a follower may need it too
                 one.chmod(FOLDER_MODE)
                 self._changed.add(one.parent)
             self._made.update(missing)
