@@ -31,16 +31,11 @@ QUERIES: dict[str, tuple[str, ...]] = {
 }
 
 _FACETS = "it counts what the viewer sees by namespace, system and kind: one row for each module or provider"
-_FEW = "of a word that could mean many rows the planner expects hundreds, and of so few rows it reads all"
 _ALL = "the protocol wants all names in one order, from three tables"
 # (Route or model of the admin, row, table): why this row may read it whole. A row is a
 # query string, a filter of the admin and its choice, or `form`.
 BY_DESIGN: dict[tuple[str, str, str], str] = {
     ("portal:home", "", "releases_searchdoc"): "it says how many modules there are; an index has what it counts",
     **{("portal:modules", row, "releases_searchdoc"): _FACETS for row in ("", *_SHOWN, "namespace=acme", "system=aws")},
-    **{("portal:modules", row, "releases_searchfacet"): _FACETS for row in ("", *_SHOWN, "system=aws")},
-    ("jobs.Job", "q=acme", "jobs_job"): _FEW,
-    ("jobs.Job", "q=1.0.0", "jobs_job"): _FEW,
-    ("releases.DownloadCount", "q=module-1717", "releases_downloadcount"): _FEW,
     **{("oci:catalog", row, table): _ALL for row in ("", *QUERIES["oci:catalog"]) for table in _NAMES},
 }
