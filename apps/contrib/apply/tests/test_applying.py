@@ -162,6 +162,8 @@ def test_an_exported_registry_is_the_same_after_it_was_wiped_and_applied(apply: 
         ("teams: [{name: a, description: {from_file: /dev/zero}}]", "/dev/zero has more than 256 KiB"),
         ("prune: [everything]", "prune: 'everything' is unknown"),
         ("!!python/object:os.system x", "could not determine a constructor"),
+        ("teams:\n  - !secret a", "Line 2: a tag or an alias that a file cannot have"),
+        ("teams: [\x07]", "the file is not YAML: special characters are not allowed."),
     ],
 )
 def test_a_mistake_is_named_with_its_place_and_nothing_changes(apply: Any, text: str, said: str) -> None:
