@@ -50,7 +50,7 @@ class Scheduler(PersistentScheduler):
     def tick(self, *args: Any, **kwargs: Any) -> float:
         self._goes_round()
         if not self._has_reported:  # nothing is due for some seconds yet
-            self._report()
+            self._has_reported = not self._has_turn() or self._report()
         return float(super().tick(*args, **kwargs))
 
     def _goes_round(self) -> None:
@@ -70,7 +70,7 @@ class Scheduler(PersistentScheduler):
             return
         super().apply_entry(entry, producer)
         if entry.name == "reap":  # the most frequent of those that nothing works without
-            self._report()
+            self._has_reported = self._report()
 
     def _has_turn(self) -> bool:
         """Return True as well while the database, which knows the others, is away: two beats are harmless."""
@@ -78,10 +78,8 @@ class Scheduler(PersistentScheduler):
         database_availability.try_once(lambda: found.append(heartbeats.beat_has_turn(worker_name())))
         return found != [False]
 
-    def _report(self) -> None:
-        self._has_reported = not self._has_turn() or database_availability.try_once(
-            partial(heartbeats.ring, worker_name())
-        )
+    def _report(self) -> bool:
+        return database_availability.try_once(partial(heartbeats.ring, worker_name()))
 
     def close(self) -> None:
         super().close()
