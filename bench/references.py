@@ -28,7 +28,7 @@ http {{
 REGISTRY = """version: 0.1
 log: {{level: error, accesslog: {{disabled: true}}}}
 storage: {{filesystem: {{rootdirectory: {folder}}}, delete: {{enabled: true}}}}
-http: {{addr: 127.0.0.1:{port}}}
+http: {{addr: 127.0.0.1:{port}{tls}}}
 """
 
 
@@ -62,13 +62,15 @@ def nginx(
 
 
 @contextmanager
-def docker_registry(folder: Path) -> Iterator[Server]:
+def docker_registry(folder: Path, tls: tuple[Path, Path] | None = None) -> Iterator[Server]:
+    """`tls`: the files of a certificate and its key."""
     port = free_port()
     folder.mkdir()
+    certificate = f", tls: {{certificate: {tls[0]}, key: {tls[1]}}}" if tls else ""
     configuration = folder / "config.yml"
-    configuration.write_text(REGISTRY.format(folder=folder / "blobs", port=port))
+    configuration.write_text(REGISTRY.format(folder=folder / "blobs", port=port, tls=certificate))
     command = ["docker-registry", "serve", str(configuration)]
-    with _running(command, folder, f"http://127.0.0.1:{port}", "/v2/") as server:
+    with _running(command, folder, f"http{'s' if tls else ''}://127.0.0.1:{port}", "/v2/") as server:
         yield server
 
 

@@ -43,7 +43,7 @@ def _large(bench: Bench, live: Live, token: str) -> Iterator[Figure]:
         for way, (option, _) in ways.items():
             digest = make(path, size, f"{number} {way}")
             seconds[way].append(_push(live, token, path, digest, option))
-        alone.append(_write_and_hash(path, bench.folder))
+        alone.append(write_and_hash(path, bench.folder))
         digest, before = make(path, size, f"{number} memory"), trees.pss(live.process.pid)
         with trees.Peak(live.process.pid) as peak:
             _push(live, token, path, digest, "--http1.1")
@@ -77,7 +77,7 @@ def _push(live: Live, token: str, path: Path, digest: str, option: str) -> float
     return time.perf_counter() - started
 
 
-def _write_and_hash(path: Path, folder: Path) -> float:
+def write_and_hash(path: Path, folder: Path) -> float:
     """The same bytes to the same disk, hashed and synced, by one loop."""
     started = time.perf_counter()
     tally = hashlib.sha256()

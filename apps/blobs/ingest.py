@@ -65,12 +65,16 @@ def receive(chunks: Iterable[bytes], *, with_sha512: bool = False) -> Iterator[A
 def staged(key: str, fingerprint: Fingerprint, *, is_hashed: bool) -> Arrival:
     """Return staged bytes as an Arrival. They also stay in staging until `store.discard_staged`.
 
-    `is_hashed`: this process hashed them while they came in. Otherwise they are hashed before they are stored.
+    `is_hashed`: this process hashed them while they came in. Otherwise they are hashed before they are stored, unless
+    a process of this host hashed the file within the hour, and it was not written since.
     """
     source = f"{STAGING}/{backends.checked(key)}"
 
     def commit(target: str, digest: str) -> bool:
-        if is_new := backends.current().commit(source, target, digest, is_hashed=is_hashed):
+        backend = backends.current()
+        seen = None if is_hashed else backend.identity(source)
+        seen = seen if verified_files.has_staged(digest, seen) else None
+        if is_new := backend.commit(source, target, digest, is_hashed=is_hashed, seen=seen):
             verified_files.expect(key, target, digest)
         return is_new
 

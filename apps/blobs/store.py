@@ -49,8 +49,11 @@ def stage(key: str, chunks: Iterable[bytes]) -> Staged:
     """Stream to staging, durable on return. What `chunks` raises passes through, and nothing is stored."""
     outside.give_back()  # slow senders would soon have all connections
     prints = Fingerprints(with_sha512=False)
-    backends.current().write(_staged(key), prints.over(chunks))
+    backend = backends.current()
+    backend.write(_staged(key), prints.over(chunks))
     taken = prints.taken
+    if (identity := backend.identity(_staged(key))) is not None:
+        verified_files.add_staged(taken.sha256, identity)
     return Staged(taken.sha256, taken.size, taken.sha512)
 
 

@@ -1,5 +1,6 @@
 """What one process of a host has hashed, the others send without a second look, unless it was written since."""
 
+import hashlib
 import os
 import time
 from pathlib import Path
@@ -10,6 +11,7 @@ from django.utils import timezone
 from apps.blobs import backends, ingest, store
 from apps.blobs.care import verified_files as module
 from apps.blobs.care.verified_files import FOLDER, LARGE, LIFETIME, verified_files
+from apps.blobs.models import State
 from apps.lib.formats.fingerprints import Fingerprint
 
 DATA = os.urandom(LARGE)
@@ -73,6 +75,29 @@ def test_a_file_that_was_written_since_is_hashed_again(db, as_another_process):
     as_another_process()
 
     assert store.verified_file(digest) is None
+
+
+def test_a_staged_file_that_one_process_hashed_is_stored_by_another_without_reading_it(
+    db, as_another_process, monkeypatch
+):
+    staged = store.stage("a-module", [DATA])
+    as_another_process()
+    monkeypatch.setattr(hashlib, "file_digest", None)
+
+    assert store.store_staged("a-module", digest=staged.digest, size=staged.size).state == State.READY
+
+
+def test_a_staged_file_that_was_written_since_is_hashed_again(db):
+    staged = store.stage("a-module", [DATA])
+    path = backends.current().path("staging/a-module")
+    assert path is not None
+    before = path.stat()
+    while path.stat().st_ctime_ns == before.st_ctime_ns:  # a clock of some milliseconds
+        path.write_bytes(DATA[:-1] + bytes([DATA[-1] ^ 1]))
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+    with pytest.raises(store.Damaged):
+        store.store_staged("a-module", digest=staged.digest, size=staged.size)
 
 
 def test_a_staged_file_that_was_replaced_before_its_first_name_went_is_not_trusted(db, as_another_process):

@@ -105,10 +105,13 @@ class Backend(Protocol):
     def put_once(self, key: str, data: bytes) -> bool:
         """Create the object; return False if it exists."""
 
-    def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:
+    def commit(
+        self, source: str, target: str, digest: str, *, is_hashed: bool = False, seen: Identity | None = None
+    ) -> bool:
         """Copy to `target` after comparing the digest; return False if `target` exists. Raises Damaged, Missing.
 
-        `is_hashed`: the bytes were hashed while they were written, so a backend need not read them again.
+        `is_hashed`: the bytes were hashed while they were written, so a backend need not read them again; with `seen`
+        neither, if that is still the identity of the file.
         """
 
     def receiving(self, key: str, chunks: Iterable[bytes]) -> AbstractContextManager[Callable[[str, str], bool]]:

@@ -26,6 +26,7 @@ from apps.blobs.backends import (
     STEP,
     Backend,
     Damaged,
+    Identity,
     Missing,
     Steps,
     StorageUnavailable,
@@ -165,7 +166,15 @@ class ObjectBackend(ABC):
     def put_once(self, key: str, data: bytes) -> bool:
         return self._create(key, BytesIO(data))
 
-    def commit(self, source: str, target: str, digest: str, *, is_hashed: bool = False) -> bool:  # noqa: ARG002  # see below
+    def commit(
+        self,
+        source: str,
+        target: str,
+        digest: str,
+        *,
+        is_hashed: bool = False,  # noqa: ARG002  # see below
+        seen: Identity | None = None,  # noqa: ARG002
+    ) -> bool:
         """Send the bytes once more, and hash them on the way: few services copy and create only at once."""
         spool = shown(lambda: self.open(source))
         if spool is None:

@@ -5,6 +5,8 @@ host: what a worker has taken in, each web process would otherwise hash once mor
 
 A mark is signed, so a program that can only write to the store cannot make one. It holds the file's identity and the
 boot of the host that has seen it: a copy of the store, another host, and a file that was written since find none.
+
+A staged file has a mark of its own, by which a worker stores it without hashing it again.
 """
 
 import os
@@ -24,6 +26,7 @@ from apps.blobs.backends import Identity
 LARGE = 1024 * 1024
 LIFETIME = 3600.0  # seconds, after which a disk may have lost what nobody wrote
 FOLDER = "verified"
+_STAGED = ".staged"
 _MAX_DIGESTS = 20_000
 _MAX_UNSETTLED = 1_000
 
@@ -51,6 +54,13 @@ class VerifiedFiles:
                 return False
             self._remember(digest, *found)
         return 0 <= time.monotonic() - found[1] < LIFETIME
+
+    def add_staged(self, digest: str, identity: Identity) -> None:
+        """Remember likewise a file that is staged. What is known of a blob with the same bytes stays."""
+        self.add(f"{digest}{_STAGED}", identity)
+
+    def has_staged(self, digest: str, identity: Identity | None) -> bool:
+        return self.has(f"{digest}{_STAGED}", identity)
 
     def expect(self, staging_key: str, target: str, digest: str) -> None:
         """Note that the staged file was hashed and has a second name, `target`, until `settle`."""

@@ -9,9 +9,11 @@ import json
 import os
 import stat
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from io import BufferedReader
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ from apps.lib.formats.oci_manifests import EMPTY_DIGEST, digest_of
 _STEP = 1024 * 1024
 # Of documents that are read whole. Far more than a bundle of 500,000 versions needs.
 _LARGEST = 1024 * _STEP
+_AT_ONCE, _BATCH = 4, 256  # files
 _COPY_AGAIN = "Copy that file, or the part, again from where it was written."
 
 
@@ -77,14 +80,22 @@ def verify(folders: Sequence[Path], keys: Keys, *, parts_alone: bool = False) ->
             f"Part {named} of {len(opened.catalogue.parts)} is missing.",
             hint="Name the folder of every part; one part alone is verified with --part.",
         )
-    for number, part in enumerate(opened.catalogue.parts, 1):
-        for digest, size in part.items() if number not in opened.missing else ():
-            with opened.open(digest) as file:
-                found = os.fstat(file.fileno()).st_size
-                if found != size:
-                    raise BadBundle(f"The file of {digest} has {found:,} bytes, expected {size:,}.", hint=_COPY_AGAIN)
-                _require(digest, hashlib.file_digest(file, "sha256").hexdigest())
+    parts = [part for number, part in enumerate(opened.catalogue.parts, 1) if number not in opened.missing]
+    left = ((opened, *blob) for part in parts for blob in part.items())
+    with ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="verifying") as beside:  # hashing releases the GIL
+        while some := list(islice(left, _BATCH)):
+            for _ in beside.map(_verify_blob, some):
+                pass
     return opened
+
+
+def _verify_blob(blob: tuple[Opened, str, int]) -> None:
+    opened, digest, size = blob
+    with opened.open(digest) as file:
+        found = os.fstat(file.fileno()).st_size
+        if found != size:
+            raise BadBundle(f"The file of {digest} has {found:,} bytes, expected {size:,}.", hint=_COPY_AGAIN)
+        _require(digest, hashlib.file_digest(file, "sha256").hexdigest())
 
 
 def _opened(folders: tuple[Path, ...], keys: Keys) -> Opened:

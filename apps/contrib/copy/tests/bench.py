@@ -5,7 +5,9 @@ same for large ones. 500,000 versions in 10 minutes are 833 a second.
 """
 
 import json
+import random
 import resource
+import shutil
 import statistics
 import sys
 import tempfile
@@ -15,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from bench import static_reads
+from bench import providers, static_reads, uploads
 from bench.larder import Bench, Size, fill
 from bench.report import Figure
 from tests.builders.archives import module_zip
@@ -24,6 +26,9 @@ from tests.live import Live, start_live
 FIRST, WANTED_A_SECOND = 20_000, 833
 MODULES_A_SECOND, SECONDS = 3, 60
 CHANGES = 20
+MIB = 1024 * 1024
+# What a bundle of 1 GB has: modules of 16 KiB to 8 MiB, and packages of these sizes for each platform.
+BUNDLED_MODULES, PACKAGES, PLATFORMS = 200, (30 * MIB, 100 * MIB), providers.PLATFORMS[:5]
 
 
 PARTS = ("static",)
@@ -51,15 +56,16 @@ def measure(bench: Bench) -> Iterator[Figure]:
 
 
 def _following(bench: Bench) -> Iterator[Figure]:
-    """One Larder with a copy: publications, then acts that take something away."""
+    """One Larder with a copy: publications, then acts that take something away, then bundles."""
     folder = bench.folder / "static-following"
     copy = folder / "copy"
-    variables = {"LARDER_TLS": "off", "LARDER_RATE_PUBLISH": "off", "LARDER_STATIC_COPY_URL": f"file://{copy}"}
+    variables = {"LARDER_TLS": "off", "LARDER_RATES": "publish=off", "LARDER_STATIC_COPY_URL": f"file://{copy}"}
     with start_live(folder, why="its copy follows publications", **variables) as live:
         yield _publishing(bench, live, copy)
         stale, late = _stale(live, copy, 8 if bench.is_tiny else bench.trials)
         what = f"stale files after an acknowledged change, {bench.trials:,} trials"
         yield Figure(what, [stale], "", wanted="0", note={"said to be behind": late})
+        yield from bundles(bench, live)
 
 
 def _stale(live: Live, copy: Path, trials: int) -> tuple[int, int]:
@@ -128,6 +134,63 @@ def _publish(live: Live, token: str, copy: Path, number: int, lags: list[float])
     while time.monotonic() < began + 30 and not (listed.exists() and f'"{version}"' in listed.read_text()):
         time.sleep(0.005)
     lags.append(1e3 * (time.monotonic() - began))
+
+
+def bundles(bench: Bench, near: Live) -> Iterator[Figure]:
+    """`bundle create`, and `import` until everything is published, each against a loop that copies and hashes the same
+    files.
+    """
+    folder, pem = bench.folder / "bundles", bench.folder / "registry.pem"
+    folder.mkdir()
+    seconds: dict[str, list[float]] = {"create": [], "import": []}
+    alone: dict[str, list[float]] = {"create": [], "import": []}
+    _publish_bundled(near, folder, is_tiny=bench.is_tiny)
+    with near.client() as client:
+        keys = client.get("/api/v1/statement-keys").json()["keys"]
+        pem.write_text("".join(client.get(f"/api/v1/statement-keys/{one['id']}/pem").text for one in keys))
+    for number in range(bench.rounds):
+        media = folder / "media"
+        began = time.monotonic()
+        near.manage("bundle", "create", str(media), "--namespace", "carried")
+        seconds["create"].append(time.monotonic() - began)
+        alone["create"].append(_copied_and_hashed(media, folder))
+        with start_live(folder / f"far-{number}", why="it imports a bundle") as far:
+            began = time.monotonic()
+            far.manage("bundle", "import", str(media), "--key", str(pem), "--as", "admin")
+            seconds["import"].append(time.monotonic() - began)
+        alone["import"].append(_copied_and_hashed(media, folder))
+        size = sum(one.stat().st_size for one in media.rglob("*") if one.is_file())
+        shutil.rmtree(media)
+        shutil.rmtree(folder / f"far-{number}")
+    for act, values in seconds.items():
+        work = f"bundle {act} of {size // MIB:,} MiB"
+        yield Figure(work, values, "s", alone[act], "copying and hashing", "<= 2")
+
+
+def _publish_bundled(live: Live, folder: Path, *, is_tiny: bool) -> None:
+    """Modules of what does not shrink, and a provider with packages as GoReleaser makes them."""
+    token, noise = live.token(), random.Random(0)
+    with live.client(token) as client:
+        client.put("/api/v1/namespaces/carried", json={"visibility": "private"}).raise_for_status()
+        client.post("/api/v1/namespaces/carried/keys", json={"generate": "ed25519"}).raise_for_status()
+        started = []
+        for number in range(3 if is_tiny else BUNDLED_MODULES):
+            data = module_zip({"main.tf": "locals {}\n", "data.bin": noise.randbytes(MIB << (number % 10) >> 6)})
+            started.append(client.put(f"/api/v1/modules/carried/m{number}/local/1.0.0", content=data).json()["id"])
+        for size in (MIB,) if is_tiny else PACKAGES:
+            url = f"/api/v1/providers/carried/bench/1.0.{size // MIB}"
+            client.post(url, json={"protocols": ["5.0"]}).raise_for_status()
+            with providers.named(providers.make(folder, PLATFORMS, size), folder, f"1.0.{size // MIB}") as files:
+                for file in files:
+                    client.put(f"{url}/files/{file.name}", content=file.read_bytes()).raise_for_status()
+            client.post(f"{url}/publish").raise_for_status()
+            assert live.wait_for(client, url)["state"] == "published"
+        for one in started:
+            assert live.wait_for(client, f"/api/v1/releases/{one}")["state"] == "published"
+
+
+def _copied_and_hashed(media: Path, folder: Path) -> float:
+    return sum(uploads.write_and_hash(path, folder) for path in media.rglob("*") if path.is_file())
 
 
 def write() -> None:

@@ -67,6 +67,8 @@ class Command(BaseCommand):
         licences = Counter(one.licence or "unknown" for one in planned.new)
         for licence, count in sorted(licences.items()):
             self.stdout.write(f"{licence}: {count} versions")
+        for address in sorted({one.address for one in planned.new if not one.licence}):
+            self.stdout.write(f"  {address}")
         self.stdout.write(
             f"{len(planned.new)} of {len(planned.catalogue.items)} versions to carry, {len(planned.blobs)} files, "
             f"{amount_text(sum(planned.blobs.values()))}."

@@ -117,8 +117,8 @@ def test_the_plan_says_licences_and_bytes_and_writes_nothing(several, capsys, st
     call_command("bundle", "plan", "--namespace", "acme")
 
     said = capsys.readouterr().out.splitlines()
-    assert said[0] == "unknown: 2 versions"
-    assert said[1].startswith("2 of 2 versions to carry, ")
+    assert said[:2] == ["unknown: 2 versions", "  acme/vpc/aws"]
+    assert said[2].startswith("2 of 2 versions to carry, ")
     assert (stored_files(), Bundle.objects.count()) == (before, 0)
 
 
