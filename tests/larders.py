@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from tests import dumps, postgres, stack
 from tests import live as lives
-from tests import postgres, stack
 from tests.builders import ci_issuer
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
@@ -96,7 +96,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Ite
 @needs("postgres")
 def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Its database is PostgreSQL, for tests of each page and list: what they ask differs there, and is slower."""
-    variables = {} if stack.IS_FULL else {"LARDER_DATABASE_URL": postgres.start()}
+    variables = {} if stack.IS_FULL else {"LARDER_DATABASE_URL": dumps.fill(postgres.start())}
     with start_live(tmp_path_factory.mktemp("postgres"), why="shared", **variables) as larder:
         yield larder
 
