@@ -13,6 +13,6 @@ pytest_plugins = [
     "tests.needs",
     "tests.nothing",
     "tests.progress",  # those below need it
+    "tests.larders",  # the last needs it
     "tests.turns",
-    "tests.larders",
 ]

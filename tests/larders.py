@@ -4,14 +4,15 @@ Tests in them use namespaces and people of their own, and leave the processes an
 another Larder calls `start_live`, and says why. `-v` shows who started one, and how long the tests of each took.
 """
 
-from collections import defaultdict
+import math
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests import dumps, postgres, stack
 from tests import live as lives
-from tests import postgres, stack
 from tests.builders import ci_issuer
 from tests.builders.git_servers import Site, git_site
 from tests.live import Live, start_live
@@ -20,6 +21,7 @@ from tests.progress import group_of, path_of
 
 # In the order in which a test that uses two is sent to one. Those of a folder are in its conftest.py.
 SHARED = ("on_postgres", "signing_on", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
+MAX_OF_A_PART = 75  # tests of a file that share what it makes
 LOOPBACK = "127.0.0.0/8"
 # Where a worker of `impatient` dies, once each: at versions that no other test there publishes.
 STATING = "after:state@0.7.0"
@@ -96,7 +98,7 @@ def impatient(tmp_path_factory: pytest.TempPathFactory, git_server: Site) -> Ite
 @needs("postgres")
 def on_postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Live]:
     """Its database is PostgreSQL, for tests of each page and list: what they ask differs there, and is slower."""
-    variables = {} if stack.IS_FULL else {"LARDER_DATABASE_URL": postgres.start()}
+    variables = {} if stack.IS_FULL else {"LARDER_DATABASE_URL": dumps.fill(postgres.start())}
     with start_live(tmp_path_factory.mktemp("postgres"), why="shared", **variables) as larder:
         yield larder
 
@@ -145,6 +147,7 @@ class Costs:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Costs(config))
+    config.pluginmanager.register(Parts())
 
 
 def send_with(item: pytest.Item, group: str) -> None:
@@ -164,9 +167,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             # The tests that share a Larder share a worker; others start their own, a file at a time.
             asked = getattr(item, "fixturenames", ())
             send_with(item, next((name for name in SHARED if name in asked), item.path.stem))
-        elif has_a_fixture_of_its_file(item):
-            # Tests are dealt out one by one: each worker would make what the file shares.
-            send_with(item, path_of(item.nodeid))
+
+
+class Parts:
+    """Registered by itself, after the marks have selected."""
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Tests are dealt out one by one: each worker would make what the file shares. Long files have several parts,
+        or one worker would be busy with the last of them while the others have nothing to do.
+        """
+        alone = [item for item in items if not group_of(item) and has_a_fixture_of_its_file(item)]
+        count, seen = Counter(path_of(item.nodeid) for item in alone), Counter[str]()
+        for item in alone:
+            path = path_of(item.nodeid)
+            parts = math.ceil(count[path] / MAX_OF_A_PART)
+            send_with(item, f"{path}-{seen[path] * parts // count[path]}")
+            seen[path] += 1
 
 
 def has_a_fixture_of_its_file(item: pytest.Item) -> bool:

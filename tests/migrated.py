@@ -1,7 +1,7 @@
 """The test database: migrated once for the workers of a run, then copied. Migrating takes each of them half a minute.
 
-SQLite's is a file, as threads of the race tests open connections of their own. Its copy is in the folder of pytest's
-cache, for each state of the migrations. PostgreSQL's is a template of the server, which ends with the run.
+SQLite's is a file, as threads of the race tests open connections of their own. PostgreSQL's is a template of the
+server, which ends with the run. A copy of each is in the folder of pytest's cache, for each state of the migrations.
 """
 
 import os
@@ -17,7 +17,8 @@ from django.conf import settings
 from django.core.management.commands import flush
 
 from registry_site.backends.database import give_up_connections
-from tests.sharing import COPY, Turn
+from tests import dumps
+from tests.sharing import COPY, DUMP, Turn
 
 DATABASE = settings.DATABASES["default"]
 IS_SQLITE = DATABASE["ENGINE"].endswith("sqlite3")
@@ -37,6 +38,10 @@ vars(flush).update(sql_flush=flush_others, emit_post_migrate_signal=lambda *_: N
 TEMPLATE = f"larder_{COPY.stem}"
 
 
+def url_of(database: str) -> str:
+    return f"{os.environ['LARDER_TEST_DATABASE_URL'].rpartition('/')[0]}/{database}"
+
+
 def server() -> "psycopg.Connection[Any]":
     return psycopg.connect(os.environ["LARDER_TEST_DATABASE_URL"], autocommit=True)
 
@@ -54,7 +59,11 @@ def django_db_modify_db_settings(django_db_modify_db_settings_parallel_suffix: N
             turn.end()
         return
     with server() as postgres:
-        if postgres.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone():
+        has_template = postgres.execute("SELECT 1 FROM pg_database WHERE datname = %s", [TEMPLATE]).fetchone()
+        if DUMP.exists() and not has_template:
+            postgres.execute(f"CREATE DATABASE {TEMPLATE}")
+            dumps.fill(url_of(TEMPLATE))
+        if DUMP.exists() or has_template:
             name = test.get("NAME") or f"test_{DATABASE['NAME']}"
             postgres.execute(f"DROP DATABASE IF EXISTS {name}")
             postgres.execute(f"CREATE DATABASE {name} TEMPLATE {TEMPLATE}")
@@ -80,10 +89,11 @@ def django_db_setup(django_db_setup: None, django_db_keepdb: bool) -> None:
         with closing(sqlite3.connect(name)) as made, closing(sqlite3.connect(unfinished)) as target:
             made.backup(target)
         unfinished.replace(COPY)
-        for older in set(COPY.parent.glob("*.sqlite3")) - {COPY}:
-            older.unlink(missing_ok=True)
     else:
         give_up_connections()
         with server() as postgres:
             postgres.execute(f"CREATE DATABASE {TEMPLATE} TEMPLATE {name}")
+        dumps.keep(url_of(TEMPLATE))
+    for older in {*COPY.parent.glob("*.sqlite3"), *COPY.parent.glob("*.sql")} - {COPY, DUMP}:
+        older.unlink(missing_ok=True)
     turn.end()

@@ -27,8 +27,9 @@ def _state_of_the_migrations() -> str:
     return digest.hexdigest()[:20]
 
 
-# SQLite's database as `migrate` leaves it; later runs find it.
+# A database as `migrate` leaves it, of SQLite and of PostgreSQL (tests/dumps.py); later runs find them.
 COPY = CHECKOUT / ".pytest_cache" / "larder-databases" / f"{_state_of_the_migrations()}.sqlite3"
+DUMP = COPY.with_suffix(".sql")
 
 
 class Turn:

@@ -20,7 +20,8 @@ from pathlib import Path
 
 import psycopg
 
-from tests import postgres, s3
+from tests import dumps, postgres, s3
+from tests.sharing import DUMP, Turn
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 NAME = os.environ.get("LARDER_TEST_STACK", "embedded")
@@ -65,14 +66,24 @@ def template() -> str:
     name = "larder_template"
     with psycopg.connect(database_server(), autocommit=True) as server:
         server.execute(f"CREATE DATABASE {name}")
+    turn = Turn("template")
+    turn.take()
+    if not DUMP.exists():
+        migrate(of_server(name))
+        dumps.keep(of_server(name))
+    turn.end()
+    dumps.fill(of_server(name))
+    return name
+
+
+def migrate(database: str) -> None:
     data_dir = Path(tempfile.mkdtemp(prefix="larder-template-"))
     atexit.register(shutil.rmtree, data_dir, ignore_errors=True)
     inherited = {key: value for key, value in os.environ.items() if not key.startswith(("LARDER_", "DJANGO_"))}
-    own = {"LARDER_DATA_DIR": str(data_dir), "LARDER_DATABASE_URL": of_server(name)}
+    own = {"LARDER_DATA_DIR": str(data_dir), "LARDER_DATABASE_URL": database}
     (data_dir / "secret_key").write_text("only-for-tests-" + "x" * 50)
     command = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
     subprocess.run(command, cwd=CHECKOUT, env=inherited | own, check=True)
-    return name
 
 
 def of_server(database: str) -> str:

@@ -1,4 +1,4 @@
-"""Dear tests that guard nothing take turns by the date: `make test-all` has a quarter of them, `make nightly` all.
+"""Dear tests that guard nothing take turns by the date: `make test-all` has an eighth of them, `make nightly` all.
 
 Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which stand for their kind. A test that an
 entry of the mutations names is never left out: so each protection is looked at by every run.
@@ -11,18 +11,14 @@ from zlib import crc32
 
 import pytest
 
+from tests.larders import SHARED
 from tests.mutations import mutations
 from tests.progress import path_of
 
 TODAY = date.today().toordinal()  # noqa: DTZ011  # any day will do
-DAYS = 4
+DAYS = 8
 DEAR, NEVER = ("live", "slow"), ("smoke", "full")
 FILES_BY = ("both", "full")  # the Makefile hands pytest the files with these marks alone
-
-
-def is_today(number: int, of: int = DAYS) -> bool:
-    """Return whether the turn of this number is today, where so many take turns."""
-    return TODAY % of == number % of
 
 
 def guarding() -> set[str]:
@@ -38,6 +34,20 @@ def guards(name: str, named: set[str]) -> bool:
     return not named.isdisjoint({path, test, *folders})
 
 
+def dealt_as(item: pytest.Item) -> str:
+    """Return what has its turn as one: the test, or the file if its tests share what they have to make first."""
+    starts = item.get_closest_marker("live") and set(SHARED).isdisjoint(getattr(item, "fixturenames", ()))
+    return path_of(item.nodeid) if starts or has_a_fixture_of_its_own_file(item) else item.nodeid.partition("@")[0]
+
+
+def has_a_fixture_of_its_own_file(item: pytest.Item) -> bool:
+    """Return whether the file declares what its tests share; what a conftest declares is cheap beside a Larder."""
+    if not isinstance(item, pytest.Function):
+        return False
+    found = item._fixtureinfo.name2fixturedefs.values()
+    return any(one[-1].scope == "module" and one[-1].func.__module__ == item.module.__name__ for one in found)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Before pytest's own, which selects by markers."""
@@ -50,7 +60,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if marks.isdisjoint(DEAR) or not marks.isdisjoint(NEVER) or guards(item.nodeid, named):
             continue
         item.add_marker(pytest.mark.turns)
-        if not is_today(crc32(path_of(item.nodeid).encode())):
+        if crc32(dealt_as(item).encode()) % DAYS != TODAY % DAYS:
             item.add_marker(pytest.mark.nightly)
 
 

@@ -7,7 +7,7 @@ from tests.browser.conftest import findings_in_both_themes, serious_findings
 from tests.browser.publishing import choose_a_new_one, expect_published
 from tests.builders.archives import module_zip
 from tests.live import Live
-from tests.turns import is_today
+from tests.turns import DAYS, TODAY
 
 pytestmark = pytest.mark.live
 # Columns beyond the edge of a list, and cells that have a line for each word.
@@ -118,6 +118,11 @@ def test_a_filter_by_name_suggests_and_narrows(page, space, module):
     assert serious_findings(page) == []
 
 
+def is_seen(number, every):
+    """Return whether axe sees this one today: another part whenever the test has its turn."""
+    return (number - TODAY // DAYS) % every == 0
+
+
 @pytest.mark.timeout(1200)  # at night, on a machine that others keep busy
 @pytest.mark.parametrize("every", [4, pytest.param(1, marks=NIGHTLY)])
 def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, every):
@@ -134,7 +139,7 @@ def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, every):
     for number, path in enumerate([*listed, *added]):
         page.goto(path)
         assert page.evaluate(CRAMPED) == [], path
-        assert not is_today(number, every) or findings(page) == [], path
+        assert not is_seen(number, every) or findings(page) == [], path
         row = page.locator("#result_list tbody th a")
         if row.count():
             opened.append(row.first.evaluate("link => link.pathname"))
@@ -145,8 +150,8 @@ def test_every_list_and_page_can_be_used_by_everybody(shelf_browser, every):
             folded.first.click()
         if (more := page.locator(".add-row a")).count():
             more.first.click()
-        assert not is_today(number, every) or findings(page) == [], path
-    assert (len(listed), len(added)) == (42, 4)
+        assert not is_seen(number, every) or findings(page) == [], path
+    assert (len(listed), len(added)) == (44, 4)
     assert len(opened) > 12
     assert watch.unexpected() == []
     watch.said.clear()  # axe loads style sheets by itself

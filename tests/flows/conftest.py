@@ -7,7 +7,7 @@ from apps.accounts.access.gate import Viewer
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from apps.releases.models import Release
-from tests import postgres, stack
+from tests import dumps, postgres, stack
 from tests.builders.archives import module_zip
 from tests.flows.crashing import larder_of_deaths
 from tests.live import Live, start_live
@@ -57,7 +57,7 @@ POSTGRES = pytest.param("postgres", marks=pytest.mark.needs("postgres"))
 def four_processes(request, tmp_path_factory) -> Iterator[Live]:
     variables = {"LARDER_WEB_PROCESSES": "4"}
     if request.param == "postgres":
-        variables["LARDER_DATABASE_URL"] = postgres.start()
+        variables["LARDER_DATABASE_URL"] = dumps.fill(postgres.start())
     with start_live(
         tmp_path_factory.mktemp("four"), why="it has four web processes, on each database", **variables
     ) as larder:

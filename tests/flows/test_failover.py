@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import httpx
 import pytest
 
-from tests import postgres
+from tests import dumps, postgres
 from tests.builders.archives import MODULE, module_zip
 from tests.live import Live, start_live
 from tests.needs import needs
@@ -118,7 +118,7 @@ def push(tmp_path_factory) -> Iterator[Push]:
     database = postgres.Server(keeps_commits=True)
     folder = tmp_path_factory.mktemp("failover")
     with (
-        start_live(folder, why="its database goes away", LARDER_DATABASE_URL=database.url) as larder,
+        start_live(folder, why="its database goes away", LARDER_DATABASE_URL=dumps.fill(database.url)) as larder,
         larder.client(larder.token()) as client,
     ):
         client.put("/api/v1/namespaces/spare", json={"visibility": "private"}).raise_for_status()

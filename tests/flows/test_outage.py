@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests import postgres
+from tests import dumps, postgres
 from tests.builders.archives import module_zip
 from tests.e2e.oci.clients import Tofu
 from tests.e2e.workspace import Workspace
@@ -50,7 +50,10 @@ def installing(tmp_path_factory) -> Iterator[Installing]:
     folder = tmp_path_factory.mktemp("outage")
     with (
         start_live(
-            folder, why="it repeats answers while its database is away", LARDER_DATABASE_URL=database.url, **variables
+            folder,
+            why="it repeats answers while its database is away",
+            LARDER_DATABASE_URL=dumps.fill(database.url),
+            **variables,
         ) as larder,
         larder.client(token := larder.token()) as admin,
     ):

@@ -32,12 +32,17 @@ def selection(name: str) -> str:
 
 
 def copied(folder: Path) -> Path:
-    """The checkout as it is now, without what git ignores."""
+    """The checkout as it is now, with none of what git ignores except compiled code, which takes a minute to make."""
     names = subprocess.run(["git", "ls-files", "-z"], cwd=CHECKOUT, capture_output=True, check=True).stdout
     for name in filter(None, names.decode().split("\0")):
         if (CHECKOUT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(CHECKOUT / name, folder / name)
+    for part in {Path(name).parent for name in names.decode().split("\0") if name.endswith(".py")}:
+        compiled = CHECKOUT / part / "__pycache__"
+        if compiled.is_dir():
+            unfinished = shutil.ignore_patterns("*.pyc.*")  # of another process, which renames it in a moment
+            shutil.copytree(compiled, folder / part / "__pycache__", ignore=unfinished)
     return folder
 
 

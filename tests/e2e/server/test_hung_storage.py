@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from apps.lib.process.outside import SILENCE_SECONDS
-from tests import postgres, s3
+from tests import dumps, postgres, s3
 from tests.builders.archives import module_zip
 from tests.chaos.faulty_storage import Proxy
 from tests.live import Live, start_live
@@ -89,7 +89,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
         variables = {
             **s3.KEYS,
             "LARDER_STORAGE_URL": f"s3://hung/larder?endpoint=http://127.0.0.1:{proxy.port}&region=us-east-1",
-            "LARDER_DATABASE_URL": postgres.start(),
+            "LARDER_DATABASE_URL": dumps.fill(postgres.start()),
             "LARDER_DATABASE_CONNECTIONS": str(CONNECTIONS),
         }
         with start_live(tmp_path_factory.mktemp("hung"), why="its storage is stopped", **variables) as larder:

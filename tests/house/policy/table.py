@@ -81,17 +81,22 @@ def cells_of(name):
 
 
 def asked_of(name):
-    """The cells to request. Alice, Dora and Olga have one role everywhere: a status that visibility does not change
-    is asked in one row, in turn. So is each column in the rows in which it answers as one other.
-    PostgreSQL answers for the owner, so that each query runs there too.
+    """The cells to request. PostgreSQL answers for the owner, so that each query runs there too."""
+    if settings.TEST_DATABASE != "postgres":
+        return distinct_of(name)
+    owner, rows = ("dora", "dora-manage"), ("any", "private")
+    return {cell: status for cell, status in cells_of(name).items() if cell[1] in rows and cell[2] in owner}
+
+
+def distinct_of(name):
+    """Alice, Dora and Olga have one role everywhere: a status that visibility does not change is in one row, in turn.
+    So is each column in the rows in which it answers as one other.
     """
     cells = cells_of(name)
-    return {cell: status for cell, status in cells.items() if _is_asked(name, cells, *cell)}
+    return {cell: status for cell, status in cells.items() if _is_distinct(name, cells, *cell)}
 
 
-def _is_asked(name, cells, method, row, who):
-    if settings.TEST_DATABASE == "postgres":
-        return who in ("dora", "dora-manage") and row in ("any", "private")
+def _is_distinct(name, cells, method, row, who):
     if who in LIKE[kind_of(name)]:
         table = POLICY["route"][name][method]
         profile, rows = profile_of(name, table), [other for other in ROWS if (method, other, who) in cells]

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import psycopg
 import pytest
 
-from tests import pgbouncer, postgres
+from tests import dumps, pgbouncer, postgres
 from tests.builders.archives import module_zip
 from tests.live import start_live
 from tests.oci.manifests.documents import IMAGE, digest_of, image
@@ -25,7 +25,9 @@ EXHAUSTED = "database_connections_exhausted"
 
 @pytest.fixture(scope="module")
 def server():
-    return postgres.Server()
+    found = postgres.Server()
+    dumps.fill(found.url)
+    return found
 
 
 @pytest.fixture(scope="module")

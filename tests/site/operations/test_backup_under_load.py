@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from tests import postgres
+from tests import dumps, postgres
 from tests.builders.archives import module_zip
 from tests.live import CHECKOUT, Live, environment_of, start_live
 
@@ -74,7 +74,7 @@ def test_what_was_received_before_the_backup_ends_as_published(tmp_path):
     with start_live(
         tmp_path / "first",
         why="its whole database is backed up and restored",
-        LARDER_DATABASE_URL=first.url,
+        LARDER_DATABASE_URL=dumps.fill(first.url),
         LARDER_RATES="publish=off",
     ) as larder:
         token = larder.token()

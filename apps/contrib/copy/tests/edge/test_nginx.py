@@ -21,7 +21,7 @@ from django.test import RequestFactory
 from apps.contrib.copy.follower import fetching, serving, trusting
 from apps.contrib.copy.settings_values import Follow
 from registry_site.startup import certificates
-from tests import documents, postgres
+from tests import documents, dumps, postgres
 from tests.builders import static_nginx
 from tests.builders.archives import module_zip
 from tests.builders.keys import signing_key
@@ -237,7 +237,11 @@ def test_clients_install_while_postgresql_and_redis_are_stopped_beside_a_larder_
     redis = subprocess.Popen(["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""])
     postgres.wait(redis, port)
     at = f"redis://127.0.0.1:{port}"
-    parts = {"LARDER_DATABASE_URL": database.url, "LARDER_BROKER_URL": f"{at}/0", "LARDER_CACHE_URL": f"{at}/1"}
+    parts = {
+        "LARDER_DATABASE_URL": dumps.fill(database.url),
+        "LARDER_BROKER_URL": f"{at}/0",
+        "LARDER_CACHE_URL": f"{at}/1",
+    }
     try:
         with running(tmp_path, **parts) as site:
             assert site.status(PRIVATE, site.token) == 200
