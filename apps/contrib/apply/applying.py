@@ -1,10 +1,10 @@
 """Applies a file, or says what it would change."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import structlog
 from django.conf import settings
+from django.db import connection, transaction
 
 from apps.contrib.apply import document
 from apps.contrib.apply.calls import Calls, operator
@@ -13,13 +13,22 @@ from apps.contrib.apply.planning import Run, Step
 log = structlog.get_logger("larder.apply")
 
 
-def steps(path: Path, *, acts: bool) -> Iterator[Step]:
-    """Read the whole file first, then yield each difference; with `acts` it is made true by then. Raises Invalid."""
+def steps(path: Path, *, acts: bool) -> list[Step]:
+    """Read the whole file, and return each difference; with `acts` all of them are made true. Raises Invalid.
+
+    All or none: it is one transaction. A plan makes them true as well and rolls back: what it accepts is valid.
+    """
     text = document.text_of(path, most=document.LONGEST)
-    if acts:
-        _ = settings.SECRET_KEY  # which webhooks and credentials need: else the first of these fails
+    _ = settings.SECRET_KEY  # which webhooks and credentials need: else the first of these fails
     read = document.read(text, settings.APPLY.variable)
-    yield from Run(Calls(operator()), acts=acts).steps(read)
+    with transaction.atomic():
+        if connection.vendor == "postgresql":
+            with connection.cursor() as cursor:
+                cursor.execute("SET LOCAL lock_timeout = 0")  # another run may take minutes
+        found = list(Run(Calls(operator())).steps(read))
+        if not acts:
+            transaction.set_rollback(True)
+    return found
 
 
 def at_start() -> None:
