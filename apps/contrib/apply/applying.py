@@ -10,6 +10,9 @@ from apps.contrib.apply import document
 from apps.contrib.apply.calls import Calls, operator
 from apps.contrib.apply.planning import Run, Step
 
+# Runs take turns on PostgreSQL: "Apply" in ASCII, a number that no other lock has. On SQLite all writers do.
+LOCK = 0x4170706C79
+
 log = structlog.get_logger("larder.apply")
 
 
@@ -24,7 +27,8 @@ def steps(path: Path, *, acts: bool) -> list[Step]:
     with transaction.atomic():
         if connection.vendor == "postgresql":
             with connection.cursor() as cursor:
-                cursor.execute("SET LOCAL lock_timeout = 0")  # another run may take minutes
+                cursor.execute("SET LOCAL lock_timeout = 0; SET LOCAL statement_timeout = 0")  # a run may take minutes
+                cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
         found = list(Run(Calls(operator())).steps(read))
         if not acts:
             transaction.set_rollback(True)
