@@ -75,7 +75,7 @@ def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[s
 
 
 def unknown_fields(
-    shape: Field[Any, Any, Any, Any], data: Any, place: tuple[str, ...] = ()
+    shape: Field[Any, Any, Any, Any] | None, data: Any, place: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
     """Yield each field that the shape lacks: its place, its name, and those that are known there.
 
