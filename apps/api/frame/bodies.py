@@ -87,8 +87,8 @@ def unknown_fields(
     elif isinstance(shape, Serializer) and isinstance(data, dict):
         known = list(shape.fields)
         yield from ((place, name, known) for name in sorted(data.keys() - set(known)))
-        for name in shape.fields.keys() & data.keys():
-            yield from unknown_fields(shape.fields[name], data[name], (*place, name))
+        for name in known:
+            yield from unknown_fields(shape.fields[name], data.get(name), (*place, name))
 
 
 def mistakes(
@@ -119,7 +119,7 @@ def _at(data: Any, name: str) -> Any:
 
 
 def _found(shape: Field[Any, Any, Any, Any] | None, error: str, value: Any) -> str:
-    """What to say beside an error of Django REST framework, which does not say what was found. Never a secret."""
+    """Return what an error of Django REST framework leaves out: the value or the choices. Never a secret."""
     if isinstance(shape, ChoiceField) and not isinstance(value, dict | list | None):
         choices = [str(one) for one in shape.choices]
         near = get_close_matches(str(value), choices, 1)

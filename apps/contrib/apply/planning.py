@@ -46,7 +46,7 @@ class Rows:
 
     @cached_property
     def _by_value(self) -> dict[tuple[str, str], list[Row]]:
-        """By each field that names a row, or by which a numbered one is found again."""
+        """The rows by each field that names one, or by which a numbered one is found again."""
         found = defaultdict(list)
         for row in self.all:
             for name in self.kind.identity or self.kind.one:
