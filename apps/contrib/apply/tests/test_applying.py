@@ -259,7 +259,7 @@ def test_two_webhooks_to_one_url_stay_two(apply: Any) -> None:
 
 
 def test_a_person_called_apply_is_not_made_an_operator(apply: Any, django_user_model: Any) -> None:
-    django_user_model.objects.create_user(username=ACCOUNT, password="correct horse")
+    django_user_model.objects.create_superuser(username=ACCOUNT, password="correct horse")
 
     with pytest.raises(CommandError, match="is that of a person"):
         apply("teams: [platform]")
