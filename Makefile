@@ -14,6 +14,8 @@ FULL_TESTS := tests/browser tests/e2e tests/flows tests/oci tests/signing $(wild
 QUICK := smoke or not (live or matrix or slow or nightly)
 DAY := not (nightly or (matrix and both))
 BOTH := both and not nightly
+# By another name, for `make -n` runs what names $(MAKE).
+AGAIN := $(MAKE) --no-print-directory
 # The files that have a mark: every worker would read and sort all the others for nothing.
 MARKED = $(shell grep -rlE --include='test_*.py' 'mark\.$(1)\b' tests apps/contrib)
 
@@ -40,7 +42,7 @@ test-all: ## Run all that CI runs: what `make test` has, whole Larders, browsers
 	@status=0; \
 	echo "== SQLite"; $(PYTEST) -m "$(DAY)" || status=1; \
 	echo "== PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) $(call MARKED,both) -m "$(BOTH)" || status=1; \
-	echo "== the full stack"; $(MAKE) --no-print-directory test-full ONLY=full || status=1; \
+	echo "== the full stack"; $(AGAIN) test-full ONLY=full || status=1; \
 	exit $$status
 
 nightly: ## Run what takes an hour: crash points, races, slow clients, full disks, the full stack, other Pythons
@@ -48,10 +50,10 @@ nightly: ## Run what takes an hour: crash points, races, slow clients, full disk
 	@status=0; \
 	echo "== for the night"; $(PYTEST) -m "nightly or turns or (matrix and both)" || status=1; \
 	echo "== on PostgreSQL"; LARDER_TEST_DATABASE=postgres $(PYTEST) $(call MARKED,both) -m "(nightly or turns) and both" || status=1; \
-	echo "== the full stack"; $(MAKE) --no-print-directory test-full || status=1; \
+	echo "== the full stack"; $(AGAIN) test-full || status=1; \
 	for python in $(PYTHONS); do \
 		[ "$$($$python -V 2>&1)" != "$$($(BIN)/python -V)" ] || continue; \
-		if $$python -c 'import venv, ensurepip, sqlite3' 2>/dev/null; then $(MAKE) --no-print-directory test-python PYTHON=$$python || status=1; \
+		if $$python -c 'import venv, ensurepip, sqlite3' 2>/dev/null; then $(AGAIN) test-python PYTHON=$$python || status=1; \
 		else echo "NOT TESTED on $$python: it is not here."; fi; \
 	done; \
 	exit $$status

@@ -8,7 +8,7 @@ sequence's do not.
 import sqlite3
 import time
 from collections.abc import Callable, Iterable
-from functools import partial
+from dataclasses import dataclass
 from zlib import crc32
 
 from django.conf import settings
@@ -181,15 +181,28 @@ def touch(scopes: Iterable[str], *, subject: str = "", using: str = DEFAULT_DB_A
     touched, connection = frozenset(scopes), connections[using]
     for listen in listeners:
         listen(touched, subject)
-    bump = partial(_bump, connection, touched)
     before_commit = getattr(connection, "before_commit", None)
     if before_commit is None:
-        bump()
+        _bump(connection, touched)
+        return
+    # Once for all changes of a transaction, which may be thousands: nobody else can commit meanwhile.
+    waiting = next((work for work in before_commit if isinstance(work, _Bump)), None)
+    if waiting is None:
+        before_commit.append(_Bump(connection, set(touched)))
     else:
-        before_commit.append(bump)
+        waiting.scopes.update(touched)
 
 
-def _bump(connection: BaseDatabaseWrapper, scopes: frozenset[str]) -> None:
+@dataclass(slots=True)
+class _Bump:
+    connection: BaseDatabaseWrapper
+    scopes: set[str]
+
+    def __call__(self) -> None:
+        _bump(self.connection, self.scopes)
+
+
+def _bump(connection: BaseDatabaseWrapper, scopes: Iterable[str]) -> None:
     global _has_changed  # noqa: PLW0603  # one for the process
     _has_changed = True
     with connection.cursor() as cursor:

@@ -1,11 +1,13 @@
 """Small JSON bodies, read like uploads: in chunks, up to a limit, with or without a length."""
 
 import json
+from collections.abc import Iterator
+from difflib import get_close_matches
 from typing import Any
 
 from django.conf import settings
 from rest_framework.request import Request
-from rest_framework.serializers import Serializer
+from rest_framework.serializers import ChoiceField, Field, ListField, ListSerializer, Serializer
 
 from apps.lib.digests import counted
 from apps.lib.errors import Invalid, RegistryError
@@ -63,22 +65,67 @@ def file_name_of(said: str) -> str:
 def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[str, Any]:
     """The validated data. Raises Invalid, naming the first wrong or unknown field."""
     filled = serializer(data=data)
-    known = list(filled.fields)
-    unknown = sorted(set(data) - set(known))
-    if unknown:
-        raise Invalid(f"There is no field {unknown[0][:80]!a}.", hint=f"Fields are: {', '.join(known)}.")
+    for place, unknown, known in unknown_fields(filled, data):
+        raise Invalid(
+            f"There is no field {'.'.join((*place, unknown))[:80]!a}.", hint=f"Fields are: {', '.join(known)}."
+        )
     if not filled.is_valid():
-        raise Invalid(_first_of(filled.errors), hint=f"Fields are: {', '.join(known)}.")
+        raise Invalid(next(mistakes(filled, filled.errors, data)), hint=f"Fields are: {', '.join(filled.fields)}.")
     return dict(filled.validated_data)
 
 
-def _first_of(errors: Any, place: tuple[str, ...] = ()) -> str:
-    """The first message with its place. Errors nest as the data does: {"tokens": [{}, {"url": ["…"]}]}."""
+def unknown_fields(
+    shape: Field[Any, Any, Any, Any] | None, data: Any, place: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], str, list[str]]]:
+    """Yield each field that the shape lacks: its place, its name, and those that are known there.
+
+    In shapes within a shape as well: a misspelled condition would leave a rule that matches everything.
+    """
+    if isinstance(shape, ListSerializer | ListField):
+        for number, one in enumerate(data if isinstance(data, list) else ()):
+            yield from unknown_fields(shape.child, one, (*place, str(number)))
+    elif isinstance(shape, Serializer) and isinstance(data, dict):
+        known = list(shape.fields)
+        yield from ((place, name, known) for name in sorted(data.keys() - set(known)))
+        for name in known:
+            yield from unknown_fields(shape.fields[name], data.get(name), (*place, name))
+
+
+def mistakes(
+    shape: Field[Any, Any, Any, Any] | None, errors: Any, data: Any, place: tuple[str, ...] = ()
+) -> Iterator[str]:
+    """Yield the sentence of each error, with its place and what was found.
+
+    Errors nest as the data does: {"tokens": [{}, {"url": ["…"]}]}.
+    """
     if isinstance(errors, dict):
-        entries = list(errors.items())
+        inner = [(str(name), one) for name, one in errors.items()]
     else:
-        entries = [(number, inner) for number, inner in enumerate(errors) if isinstance(inner, dict)]
-    for name, inner in entries:
-        if inner:
-            return _first_of(inner, place if name == "non_field_errors" else (*place, str(name)))
-    return f"{'.'.join(place)}: {errors[0]}"
+        inner = [(str(number), one) for number, one in enumerate(errors) if isinstance(one, dict | list)]
+        yield from (f"{'.'.join(place)}: {one}{_found(shape, one, data)}" for one in errors if isinstance(one, str))
+    for name, one in inner:
+        if name == "non_field_errors":
+            yield from mistakes(shape, one, data, place)
+        elif one:
+            fields = getattr(shape, "fields", None)
+            child = fields.get(name) if fields is not None else getattr(shape, "child", None)
+            yield from mistakes(child, one, _at(data, name), (*place, name))
+
+
+def _at(data: Any, name: str) -> Any:
+    if isinstance(data, list):
+        return data[int(name)] if name.isdecimal() and int(name) < len(data) else None
+    return data.get(name) if isinstance(data, dict) else None
+
+
+def _found(shape: Field[Any, Any, Any, Any] | None, error: str, value: Any) -> str:
+    """Return what an error of Django REST framework leaves out: the value or the choices. Never a secret."""
+    if isinstance(shape, ChoiceField) and not isinstance(value, dict | list | None):
+        choices = [str(one) for one in shape.choices]
+        near = get_close_matches(str(value), choices, 1)
+        return f" Did you mean {near[0]}?" if near else f" Expected one of: {', '.join(filter(None, choices))}."
+    if isinstance(value, bool | int | float) and getattr(error, "code", "") != "required":
+        return f" Found {str(value).lower() if isinstance(value, bool) else value}."
+    if isinstance(value, str) and getattr(error, "code", "") == "max_length":
+        return f" Found {len(value):,}."
+    return ""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from apps.api.frame.base import Body
+from apps.api.frame.bodies import mistakes, unknown_fields
 from apps.contrib.apply import calls
 from apps.lib.errors import Invalid
 from apps.lib.formats import strict_yaml
@@ -161,6 +162,9 @@ class _Reader:
         if names and not by:
             self.mistakes.append(f"{place} has no {' or '.join(names)}.")
             return None
+        if len(both := [name for name in names if name in given]) > 1:
+            self.mistakes.append(f"{place} has {' and '.join(both)}, expected one of them: write two entries.")
+            return None
         name = given[by] if by else ""
         if not isinstance(name, str) or (by and not name):
             self.mistakes.append(f"{place}: {by} is {_named(name)}, expected a name.")
@@ -192,8 +196,10 @@ class _Reader:
         for shape in shapes:
             some = {name: value for name, value in entry.fields.items() if name in calls.names_in(shape)}
             filled = shape(data=some)
+            inner = [one for one in unknown_fields(filled, some) if one[0]]
+            found += [_unknown(f"{place}.{'.'.join(where)}", name, known) for where, name, known in inner]
             if (some or shape is shapes[0]) and not filled.is_valid():
-                found += [f"{place}: {name}: {_first(said)}" for name, said in filled.errors.items()]
+                found += [f"{place}: {said}" for said in mistakes(filled, filled.errors, some)]
         return found
 
     def resolved(self, value: Any, place: str) -> Any:
@@ -238,12 +244,6 @@ def _unknown(place: str, word: str, known: Any) -> str:
     nearest = get_close_matches(word, known, 1)
     listed = f"did you mean {nearest[0]}?" if nearest else f"expected one of {', '.join(sorted(known))}."
     return f"{place}: {word!a} is unknown: {listed}"
-
-
-def _first(said: Any) -> str:
-    while isinstance(said, dict | list) and said:
-        said = next(iter(said.values() if isinstance(said, dict) else said))
-    return str(said)
 
 
 def _named(value: Any) -> str:

@@ -53,7 +53,7 @@ def _one(by: Calls, kind: Described, parents: tuple[str, ...], row: dict[str, An
     whole = row
     if calls.has(one, "GET") and not kind.is_only:
         whole = dict(kind.fields_of(by.get(one) or row))
-    written = {word: taken for shape in shapes_of(entry) for word, taken in shape().fields.items()}
+    written = {word: taken for shape in shapes_of(entry) for word, taken in calls.fields_in(shape).items()}
     fields = {
         word: whole[word]
         for word, taken in sorted(written.items())
@@ -68,8 +68,8 @@ def _without_more(entry: Entry, word: str, value: Any) -> Any:
     """Leave out of a list of maps what the call does not take: answers say more of each."""
     if not (isinstance(value, list) and value and isinstance(value[0], dict)):
         return value
-    shape = next(shape for shape in shapes_of(entry) if word in shape().fields)
-    child = getattr(shape().fields[word], "child", None)
+    shape = next(shape for shape in shapes_of(entry) if word in calls.fields_in(shape))
+    child = getattr(calls.fields_in(shape)[word], "child", None)
     known = getattr(child, "fields", None)
     if known is None:
         return value

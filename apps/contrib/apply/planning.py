@@ -1,16 +1,15 @@
 """Compares what a file describes with what the registry has, and makes the difference true.
 
 Nothing that the file does not name changes, unless `prune` names its kind. What a person changed by hand is a
-difference like any other.
+difference like any other. A plan is the same run, and its transaction is rolled back: so it refuses what a run refuses.
 """
 
 import json
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
-from functools import cache
+from functools import cached_property
 from typing import Any
-
-from django.db import transaction
 
 from apps.contrib.apply.calls import ACCOUNT, Calls, Refused, address, has, names_in, takes
 from apps.contrib.apply.document import Document, Entry, kinds, urls_of
@@ -20,8 +19,7 @@ from apps.room import Described
 
 ADD, CHANGE, REMOVE = "+", "~", "-"
 LONGEST = 60  # characters of a value in a plan
-# Read the list of a kind, once.
-Rows = Callable[[], list[dict[str, Any]]]
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,54 @@ class Step:
         return f"{self.sign} {self.what}" + (f": {', '.join(self.fields)}" if self.fields else "")
 
 
-class Run:
-    """One comparison. With `acts` each difference is made true before the next is looked for."""
+class Rows:
+    """The rows of a kind in one place. They are read once, and never for a kind that the file does not describe."""
 
-    def __init__(self, calls: Calls, *, acts: bool) -> None:
-        self.calls, self.acts = calls, acts
+    def __init__(self, kind: Described, read: Callable[[], list[Row]]) -> None:
+        self.kind, self._read = kind, read
+        self._claimed: set[int] = set()
+
+    @cached_property
+    def all(self) -> list[Row]:
+        return self._read()
+
+    @cached_property
+    def _by_value(self) -> dict[tuple[str, str], list[Row]]:
+        """The rows by each field that names one, or by which a numbered one is found again."""
+        found = defaultdict(list)
+        for row in self.all:
+            for name in self.kind.identity or self.kind.one:
+                found[name, str(row.get(name)).strip()].append(row)
+        return found
+
+    def named(self, by: str, name: str) -> Row | None:
+        return next(iter(self._by_value.get((by, name), [])), None)
+
+    def claim(self, entry: Entry) -> Row | None:
+        """Return the numbered row that this entry describes, which no other entry has then.
+
+        Of several, such as two webhooks to one URL, the one in which nothing differs.
+        """
+        names = [name for name in self.kind.identity if name in entry.fields]
+        alike = self._by_value.get((names[0], str(entry.fields[names[0]]).strip()), []) if names else self.all
+        free = [row for row in alike if row and id(row) not in self._claimed]
+        same = [row for row in free if _are(entry, row, set(names or entry.fields))]
+        found = next((row for row in same if _are(entry, row, entry.fields.keys() - set(self.kind.secrets))), None)
+        if found is None and same:
+            found = same[0]
+        if found is not None:
+            self._claimed.add(id(found))
+        return found
+
+    def is_claimed(self, row: Row) -> bool:
+        return id(row) in self._claimed
+
+
+class Run:
+    """One comparison. Each difference is made true before the next is looked for."""
+
+    def __init__(self, calls: Calls) -> None:
+        self.calls = calls
         self.prune: frozenset[str] = frozenset()
         self._later: list[Iterator[Step]] = []
 
@@ -48,23 +89,14 @@ class Run:
         self.prune = document.prune
         yield from self._level(document.entries, "", (), None, document.words)
         while self._later:
-            yield from self._whole(self._later.pop(0))
-
-    def _whole(self, steps: Iterator[Step]) -> Iterator[Step]:
-        """Do all of these or none: what is not known to be valid before is refused by a verb."""
-        if not self.acts:
-            yield from steps
-            return
-        with transaction.atomic():
-            done = list(steps)
-        yield from done
+            yield from self._later.pop(0)
 
     def _level(
         self,
         entries: list[Entry],
         within: str,
         parents: tuple[str, ...],
-        above: dict[str, Any] | None,
+        above: Row | None,
         words: frozenset[str],
     ) -> Iterator[Step]:
         for kind in kinds(within):
@@ -79,68 +111,58 @@ class Run:
         kind: Described,
         own: list[Entry],
         parents: tuple[str, ...],
-        above: dict[str, Any] | None,
+        above: Row | None,
         words: frozenset[str],
     ) -> Iterator[Step]:
-        # At most once for all of them, and never for a kind that the file does not describe here.
-        rows = cache(lambda: self._rows(kind, parents, above))
+        rows = Rows(kind, lambda: self._rows(kind, parents, above))
         if is_pruned := kind.word in self.prune and kind.word in words:
-            rows()  # as it was before
+            _ = rows.all  # as it was before
         for entry in own:
-            found = self._entry(entry, rows, above)
-            yield from found if parents else self._whole(found)
+            yield from self._entry(entry, rows, above)
         if is_pruned:
-            yield from self._removed(kind, own, rows(), parents)
+            yield from self._removed(own, rows, parents)
 
-    def _entry(self, entry: Entry, rows: Rows, above: dict[str, Any] | None) -> Iterator[Step]:
+    def _entry(self, entry: Entry, rows: Rows, above: Row | None) -> Iterator[Step]:
         try:
             current = self._current(entry, rows, above)
             yield from self._difference(entry, current)
             seen = current
-            if current is None and self.acts and (entry.inner or entry.words):
+            if current is None and (entry.inner or entry.words):
                 seen = self._current(entry, rows, above)  # what contains others is there by now
             yield from self._level(entry.inner, entry.kind.word, (*entry.parents, entry.name), seen, entry.words)
         except Refused as refused:
-            raise self._refused(entry, refused) from None
+            raise Invalid(f"{entry.place}: {refused}", hint=f"{refused.hint} Nothing was changed.".strip()) from None
 
-    def _refused(self, entry: Entry, refused: Refused) -> Invalid:
-        top = entry.place.partition(".")[0]
-        kept = f"Nothing of {top} was changed; what comes before it was." if self.acts else ""
-        return Invalid(f"{entry.place}: {refused}", hint=f"{refused.hint} {kept}".strip())
-
-    def _current(self, entry: Entry, rows: Rows, above: dict[str, Any] | None) -> dict[str, Any] | None:
+    def _current(self, entry: Entry, rows: Rows, above: Row | None) -> Row | None:
         kind = entry.kind
         if entry.parents and above is None:
             return None
         if kind.is_numbered:
-            return next((row for row in rows() if _is_same(entry, row)), None)
-        if kind.rows.startswith("."):
-            return next((row for row in inner(kind, above) if row.get(entry.by) == entry.name), None)
+            return rows.claim(entry)
         one, _ = urls_of(entry)
-        if not has(one, "GET"):
-            return next((row for row in rows() if row.get(entry.by) == entry.name), None)
+        if kind.rows.startswith(".") or not has(one, "GET"):
+            return rows.named(entry.by, entry.name)
         found = self.calls.get(one)
         return None if found is None else dict(kind.fields_of(found))
 
-    def _rows(self, kind: Described, parents: tuple[str, ...], above: dict[str, Any] | None) -> list[dict[str, Any]]:
+    def _rows(self, kind: Described, parents: tuple[str, ...], above: Row | None) -> list[Row]:
         if parents and above is None:
             return []
         if kind.rows.startswith("."):
             return inner(kind, above)
         return [dict(kind.fields_of(row)) for row in self.calls.rows(address(kind.rows, *parents))]
 
-    def _difference(self, entry: Entry, current: dict[str, Any] | None) -> Iterator[Step]:
+    def _difference(self, entry: Entry, current: Row | None) -> Iterator[Step]:
         wanted, secrets = entry.fields, _secrets(entry)
         if current is None:
             fields = tuple(f"{name} {_shown(entry, name, value)}" for name, value in wanted.items())
-            yield Step(ADD, entry.label, fields, self._made(entry) if self.acts else "")
+            yield Step(ADD, entry.label, fields, self._made(entry))
             return
         changed = [name for name, value in wanted.items() if name not in secrets and not _is(value, current.get(name))]
         changed += [name for name in secrets if not SentSecret.is_known(entry.label, name, secrets[name])]
         if not changed:
             return
-        if self.acts:
-            self._change(entry, current, changed)
+        self._change(entry, current, changed)
         fields = tuple(
             f"{name} {_text(current.get(name))} → {_shown(entry, name, wanted[name])}"
             if name not in secrets
@@ -195,38 +217,30 @@ class Run:
         for name, value in _secrets(entry).items():
             SentSecret.remember(entry.label, name, value)
 
-    def _removed(
-        self, kind: Described, own: list[Entry], rows: list[dict[str, Any]], parents: tuple[str, ...]
-    ) -> Iterator[Step]:
-        for row in rows:
+    def _removed(self, own: list[Entry], rows: Rows, parents: tuple[str, ...]) -> Iterator[Step]:
+        kind = rows.kind
+        named = {(entry.by, entry.name.casefold()) for entry in own}
+        for row in rows.all:
             by = next((name for name in kind.one if row.get(name)), "")
             name = str(row.get(by, ""))
             if not by or name == ACCOUNT:
                 continue  # the operator stays the owner of what it made
-            if any(
-                _is_same(entry, row)
-                if kind.is_numbered
-                else entry.by == by and entry.name.casefold() == name.casefold()
-                for entry in own
-            ):
+            if rows.is_claimed(row) or (not kind.is_numbered and (by, name.casefold()) in named):
                 continue
             entry = Entry(
                 kind, kind.word, parents, "" if kind.is_numbered else name, "" if kind.is_numbered else by, {}
             )
             one, _ = urls_of(entry, name)
             shown = next((str(row[key]) for key in (*kind.identity, "url", "name", "kind") if row.get(key)), name)
-            if self.acts:
-                self.calls.ask("DELETE", one)
+            self.calls.ask("DELETE", one)
             yield Step(REMOVE, entry.label if not kind.is_numbered else f"{entry.label}: {shown}")
 
 
-def _is_same(entry: Entry, row: dict[str, Any]) -> bool:
-    """Return whether this numbered row is what the entry describes."""
-    names = [name for name in entry.kind.identity if name in entry.fields] or list(entry.fields)
-    return bool(row) and all(_is(entry.fields[name], row.get(name)) for name in names)
-
-
 # --- Fields -----------------------------------------------------------------------------------------------------------
+
+
+def _are(entry: Entry, row: Row, names: Collection[str]) -> bool:
+    return all(_is(entry.fields[name], row.get(name)) for name in names if name in entry.fields)
 
 
 def _is(wanted: Any, current: Any) -> bool:
@@ -247,7 +261,7 @@ def _is(wanted: Any, current: Any) -> bool:
     )
 
 
-def inner(kind: Described, above: dict[str, Any] | None) -> list[dict[str, Any]]:
+def inner(kind: Described, above: Row | None) -> list[Row]:
     """The rows that the document of what contains them has; a namespace in it is called by its name."""
     rows = (above or {}).get(kind.rows[1:], [])
     own = next(iter(kind.one))

@@ -173,7 +173,8 @@ def _app_of(given: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
 def _text(given: Mapping[str, Any], name: str, most: int) -> str:
     found = given.get(name)
     if not isinstance(found, str) or not 0 < len(found.strip()) <= most:
-        size = f"{len(found):,} characters" if isinstance(found, str) else type(found).__name__
+        wrong = "missing" if found is None else "no text"
+        size = f"{len(found):,} characters long" if isinstance(found, str) else wrong
         raise Invalid(f"{name} is {size}, expected a text of 1 to {most:,} characters.", hint=f"Give {name}.")
     return found.strip()
 

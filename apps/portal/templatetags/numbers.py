@@ -22,7 +22,7 @@ def share_of(part: int, whole: int) -> str:
     return "< 1 %" if percent < 1 else f"{percent:.0f} %"
 
 
-UNITS = (("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
+UNITS = (("TB", 10**12), ("GB", 10**9), ("MB", 10**6), ("kB", 10**3))
 TEN = 10
 
 

@@ -101,7 +101,7 @@ def test_times_are_relative(passed, words):
 
 @for_each_row(
     ("size", "words"),
-    [(None, "unknown size"), (1, "1 byte"), (999, "999 bytes"), (1500, "1.5 kB"), (128_000_000, "128 MB")],
+    [(None, "unknown size"), (1, "1 byte"), (999, "999 bytes"), (1500, "1.5 kB"), (128e6, "128 MB"), (34e11, "3.4 TB")],
 )
 def test_sizes_are_short(size, words):
     assert bytes_text(size) == words

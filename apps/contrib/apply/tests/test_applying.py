@@ -126,6 +126,7 @@ upstreams:
     assert apply(text)[0] == "~ upstreams registry.other.example: token changes"
 
 
+@pytest.mark.both
 def test_an_exported_registry_is_the_same_after_it_was_wiped_and_applied(apply: Any) -> None:
     apply(WHOLE)
     out = io.StringIO()
@@ -191,17 +192,74 @@ def test_all_mistakes_are_listed_at_once(apply: Any) -> None:
         apply("teams: [{name: a, colour: red}, {description: x}]")
 
 
-def test_what_only_the_registry_finds_leaves_nothing_of_its_entry(apply: Any) -> None:
-    with pytest.raises(CommandError) as raised:
-        apply("teams: [first, {name: second, members: [nobody-there]}]")
+WEBHOOK = "{{url: '{}', events: [{}]}}"
 
-    assert "teams[1].members[0]: There is no user nobody-there" in str(raised.value)
-    assert "Nothing of teams[1] was changed" in str(raised.value)
-    assert [team.name for team in Team.objects.all()] == ["first"]
+
+@for_each_row(
+    ("tools", "said"),
+    [
+        ("quota_bytes: -1", "[0]: quota_bytes is from 0 (no limit) to 9,223,372,036,854,775,807"),
+        ("quota_versions: 2147483648", "[0]: quota_versions is from 0 (no limit) to 2,147,483,647"),
+        ("quota_bytes: true", "quota_bytes: A valid integer is required. Found true."),
+        ("cooldown_hours: 99999", "less than or equal to 2160. Found 99999."),
+        (f"description: {'x' * 201}", "no more than 200 characters. Found 201."),
+        ("breaking_changes: refus", '"refus" is not a valid choice. Did you mean refuse?'),
+        ("grants: [{user: nobody, role: reader}]", "grants[0]: There is no user nobody"),
+        ("grants: [{user: bob, team: platform, role: reader}]", "has user and team, expected one of them"),
+        (f"webhooks: [{WEBHOOK.format('ftp://ci.example/x', 'release.published')}]", "expected https:// and a host"),
+        (f"webhooks: [{WEBHOOK.format('https://ci.example/x', '')}]", "webhooks[0]: The webhook has no events"),
+        ("signing_keys: [{source: x}]", "signing_keys[0]: A key is either registered or generated"),
+        ("signing_keys: [{armor: x}]", "signing_keys[0]: Found no armour block"),
+        ("trusted_publishers: [{kind: github}]", "repository: a rule for GitHub Actions needs it"),
+        ("repositories: [{url: 'https://git.example/x', credential: {kind: token}}]", "token is missing"),
+        ("repositories: [{url: 'https://git.example/x', rules: [{colour: red}]}]", "rules.0: 'colour' is unknown"),
+        ("checks: {mode: hold, requirements: [{name: x, max_age_days: -1}]}", "max_age_days: Ensure this value is"),
+        ("cleanup: {stable_days: 3651}", "cleanup: stable_days is 3651, expected a number from 1 to 3,650"),
+    ],
+)
+def test_a_plan_refuses_what_a_run_refuses_and_nothing_of_the_file_is_left(apply: Any, tools: str, said: str) -> None:
+    text = f"teams: ['platform']\nnamespaces: [{{name: tools, visibility: private, {tools}}}]"
+    before = Event.objects.count()
+
+    sentences = []
+    for plan in (True, False):
+        with pytest.raises(CommandError) as raised:
+            apply(text, plan=plan)
+        sentences.append(str(raised.value))
+
+    assert sentences[0] == sentences[1]
+    assert said in sentences[0]
+    assert "Nothing was changed." in sentences[0]
+    made = Namespace.objects.filter(name="tools")
+    assert (Team.objects.exists(), made.exists(), Event.objects.count()) == (False, False, before)
+
+
+def test_a_name_is_refused_as_the_file_has_it(apply: Any) -> None:
+    with pytest.raises(CommandError, match="'a b!' cannot name a team"):
+        apply("teams: ['a b!']")
+
+
+def test_a_webhook_s_secret_is_printed_once_and_by_no_plan(apply: Any) -> None:
+    hook = WEBHOOK.format("https://ci.example/x", "release.published")
+    text = f"namespaces: [{{name: tools, visibility: private, webhooks: [{hook}]}}]"
+
+    assert "whsec_" not in "".join(apply(text, plan=True))
+    assert "whsec_" in "".join(apply(text))
+
+
+def test_two_webhooks_to_one_url_stay_two(apply: Any) -> None:
+    url = "https://ci.example/x"
+    hooks = ", ".join(WEBHOOK.format(url, event) for event in ("release.published", "release.yanked"))
+    text = f"prune: [webhooks]\nnamespaces: [{{name: tools, visibility: private, webhooks: [{hooks}]}}]"
+    apply(text)
+
+    assert "no changes" in apply(text)[-1]
+    less = f"prune: [webhooks]\nnamespaces: [{{name: tools, visibility: private, webhooks: [{hooks.split(', {')[0]}]}}]"
+    assert apply(less) == [f"- webhooks of tools: {url}", "1 removed."]
 
 
 def test_a_person_called_apply_is_not_made_an_operator(apply: Any, django_user_model: Any) -> None:
-    django_user_model.objects.create_user(username=ACCOUNT, password="correct horse")
+    django_user_model.objects.create_superuser(username=ACCOUNT, password="correct horse")
 
     with pytest.raises(CommandError, match="is that of a person"):
         apply("teams: [platform]")

@@ -3,7 +3,6 @@
 Staff read them, staff with the permission to operate upstreams change them.
 """
 
-from collections.abc import Mapping
 from http import HTTPStatus
 from itertools import groupby
 from typing import Any
@@ -35,15 +34,6 @@ class PolicyRuleInput(serializers.Serializer[Any]):
     platforms = serializers.ListField(required=False, child=serializers.CharField(max_length=60))
     advisories_only = serializers.BooleanField(required=False)
     reason = serializers.CharField(required=False, allow_blank=True)
-
-    def to_internal_value(self, data: Any) -> Any:
-        """A misspelled condition would leave a rule that matches everything."""
-        unknown = sorted(set(data) - set(self.fields)) if isinstance(data, Mapping) else []
-        if unknown:
-            raise serializers.ValidationError(
-                {str(unknown[0])[:80]: [f"A rule has no such field. Its fields are: {', '.join(self.fields)}."]}
-            )
-        return super().to_internal_value(data)
 
 
 class PolicyInput(serializers.Serializer[Any]):

@@ -32,7 +32,7 @@ class Command(RegistryCommand):
         for step in applying.steps(options["file"], acts=not options["plan"]):
             counts[step.sign] += 1
             self.stdout.write(str(step))
-            if step.shown_once:
+            if step.shown_once and not options["plan"]:
                 self.stdout.write(f"  its secret, which is shown once: {step.shown_once}")
         words = WORDS if options["plan"] else DONE
         said = ", ".join(f"{count} {words[sign]}" for sign, count in counts.items() if count)

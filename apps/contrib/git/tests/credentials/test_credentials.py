@@ -110,7 +110,7 @@ APP = {"kind": "app", "app_id": 7, "installation_id": "42", "private_key": "x"}
         ("https", {"token": "x"}, "'None'"),
         ("https", {"kind": "token", "token": "x", "user": "a"}, "no field 'user'"),
         ("https", {"kind": "none", "token": "x"}, "no field 'token'"),
-        ("https", {"kind": "token"}, "token is NoneType"),
+        ("https", {"kind": "token"}, "token is missing"),
         ("https", {"kind": "token", "token": " "}, "token is 1 characters"),
         ("https", {"kind": "token", "token": "x" * 4001}, "4,001 characters"),
         ("https", {"kind": "token", "token": "a\r\nHost: b"}, "line breaks"),
