@@ -10,7 +10,6 @@ from django.core.exceptions import ImproperlyConfigured
 
 from apps.lib.settings_values.identity_providers import IdentityProvider
 from apps.lib.settings_values.kek_urls import KeyAddress
-from apps.lib.settings_values.openid import Provider as OpenIdProvider
 
 Kinds = tuple[type[IdentityProvider], ...]
 
@@ -18,6 +17,7 @@ INSTALLED_ROOMS = {
     "mirror": "apps.contrib.mirror.room.Mirror",
     "git": "apps.contrib.git.room.Git",
     "assistants": "apps.contrib.assistants.room.Assistants",
+    "openid": "apps.contrib.openid.room.OpenIdConnect",
     "saml": "apps.contrib.saml.room.Saml",
     "demo": "apps.contrib.demo.room.Demo",
     "checks": "apps.contrib.checks.room.Checks",
@@ -48,13 +48,11 @@ def left_out(names: Collection[str]) -> frozenset[str]:
 
 
 def identity_providers(names_left_out: Collection[str]) -> tuple[Kinds, Kinds]:
-    """Return OpenID Connect with the kinds of rooms, and those that are left out: settings are read before Django knows
-    rooms.
-    """
+    """Return the kinds of rooms, and of those that are left out: settings are read before Django knows rooms."""
     doors = {path: resolve_name(path) for path in installed()}
     of = {door.resolved(name): _package_of(path) for path, door in doors.items() for name in door.identity_providers}
     unused = tuple(kind for kind, package in of.items() if package in names_left_out)
-    return (OpenIdProvider, *(kind for kind in of if kind not in unused)), unused
+    return tuple(kind for kind in of if kind not in unused), unused
 
 
 def key_addresses(names_left_out: Collection[str]) -> list[type[KeyAddress]]:

@@ -20,7 +20,7 @@ from tests.needs import needs
 from tests.progress import group_of, path_of
 
 # In the order in which a test that uses two is sent to one. Those of a folder are in its conftest.py.
-SHARED = ("on_postgres", "signing_on", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
+SHARED = ("on_postgres", "example", "deadly", "four_processes", "loopback", "plain", "impatient", "live")
 MAX_OF_A_PART = 75  # tests of a file that share what it makes
 LOOPBACK = "127.0.0.0/8"
 # Where a worker of `impatient` dies, once each: at versions that no other test there publishes.

@@ -44,14 +44,6 @@ class MirroredPackage:
 
 
 @dataclass(frozen=True, slots=True)
-class LockedVersion:
-    """The hashes that a lock file records of a provider: of bytes that were verified, and of its signed sums."""
-
-    version: str
-    hashes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class PackageLink:
     """The parts of a package's URL. `capability`: of a link that carries its own permission; empty without one."""
 

@@ -252,7 +252,6 @@ class SecondFactorRequired:
         "portal:passkey-registration",
         "portal:passkey-request",
         "portal:sign-on",
-        "portal:sign-on-callback",
     )
 
     def __init__(self, get_response: Respond) -> None:

@@ -14,11 +14,8 @@ from playwright.sync_api import Browser, BrowserContext, ConsoleMessage, Page, e
 
 from tests import needs, programs
 from tests.browser.catalogue import Shelf, fill
-from tests.browser.sign_on import signing_on
 from tests.builders.archives import module_zip
 from tests.live import Live
-
-__all__ = ["signing_on"]
 
 REPORT_VIOLATIONS = """
   document.addEventListener("securitypolicyviolation", (event) => {

@@ -198,8 +198,6 @@ NO_PAGES = {
     "recovery-codes-renew",
     "second-factor-off",
     "sign-on",
-    "sign-on-callback",
-    "sign-on-logout",
     "identity-disconnect",
     "break-glass",
     "invitation",

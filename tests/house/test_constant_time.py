@@ -13,7 +13,6 @@ COMPARES = {"compare_digest", "constant_time_compare"}
 WHERE = {
     "apps/accounts/identity/cli_login.py: _proves",
     "apps/accounts/identity/sessions.py: _is_of",
-    "apps/accounts/identity/sign_on/openid.py: id_claims",
     "apps/blobs/capabilities.py: seconds_left",
     "registry_site/monitoring/page.py: may_read",
     "registry_site/operations/authenticity.py: problem_with",

@@ -81,6 +81,7 @@ GONE = {
     "assistants": ["assistants:mcp"],
     "git": ["portal:git-repositories"],
     "mirror": ["portal:mirror"],
+    "openid": ["portal:sign-on-callback", "portal:sign-on-logout"],
     "saml": ["portal:saml-acs"],
     "checks": ["portal:namespace-checks"],
     "trusted": ["portal:namespace-ci", "portal:trusted-publishers", "api:trusted-publishing-token"],

@@ -1,17 +1,17 @@
-"""`.terraform.lock.hcl`, byte for byte as clients write it, and `required_providers` blocks.
+"""`.terraform.lock.hcl`, byte for byte as clients write it.
 
-What clients refuse in these texts is refused here too: a lock file in another form than theirs was edited by hand.
+What clients refuse in it is refused here too: a lock file in another form than theirs was edited by hand.
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
 from apps.lib import versions
-from apps.lib.errors import Invalid, NotFound
-from apps.lib.hcl.bodies import Argument, Content, Expression, Inner, name_of
+from apps.lib.errors import Invalid
+from apps.lib.hcl.bodies import Argument, Expression, Inner
 from apps.lib.hcl.files import NOT_LITERAL, File
 from apps.lib.hcl.literals import written_string
 from apps.lib.hcl.texts import arguments_of, invalid, parse
@@ -23,18 +23,15 @@ MAX_PROVIDERS = 1000  # in a text; requests have a lower limit
 MAX_HASHES = 5000  # of one provider
 MAX_CHARACTERS = 500  # of one hash
 
-_LOCK, _REQUIRED = "lock file", "required_providers block"
 _TYPE = re.compile(r"[0-9a-z](?:-?[0-9a-z])*", re.ASCII)
 # Terraform from 1.16 on takes underscores in namespaces, and in nothing else.
 _NAMESPACE = re.compile(r"(?!.*--)[0-9a-z](?:[0-9a-z_-]*[0-9a-z])?", re.ASCII)
 _MAX_PART = 63
 _PARTS = 3
 _HOST = re.compile(r"[0-9a-z.-]{1,255}(?::[0-9]{1,5})?", re.ASCII)
-_BUILT_IN: Final = {("terraform.io", "builtin"), ("opentofu.org", "builtin")}
+BUILT_IN: Final = {("terraform.io", "builtin"), ("opentofu.org", "builtin")}
 _PREFIXES = ("terraform-", "opentofu-")
-_DEFAULT_NAMESPACE = "hashicorp"
-_DIGEST = re.compile(rb"[0-9A-Fa-f]{64}")
-_NOT_A_VERSION = "0.0.0"
+DEFAULT_NAMESPACE = "hashicorp"
 
 
 class Client(StrEnum):
@@ -75,7 +72,7 @@ def written(provider: HostedProvider) -> str:
 
 def parse_lock(text: str) -> LockFile:
     """Raises Invalid with the line, what was found and what is expected."""
-    file, content = parse(text, what=_LOCK)
+    file, content = parse(text, what="lock file")
     for argument in content.arguments:
         raise invalid(file, argument.at, f"the attribute {argument.name[:40]}", "provider blocks")
     providers: dict[HostedProvider, LockedProvider] = {}
@@ -89,7 +86,7 @@ def parse_lock(text: str) -> LockFile:
         if provider in providers:
             raise invalid(file, block.at, f"the provider {written(provider)} a second time", "each provider once")
         providers[provider] = _locked(file, block)
-    _check_count(len(providers))
+    check_count(len(providers))
     return LockFile(client_of(text) or Client.TOFU, providers)
 
 
@@ -102,29 +99,6 @@ def client_of(text: str) -> Client | None:
             if f'"{client} init"' in line:
                 return client
     return None
-
-
-def parse_required(text: str, *, default_host: str) -> dict[HostedProvider, Constraints]:
-    """Read terraform blocks, required_providers blocks, or what is inside of one. Raises Invalid."""
-    file, content = parse(text, what=_REQUIRED)
-    required: dict[HostedProvider, Constraints] = {}
-    for entries in _entries_of(file, content):
-        for argument in arguments_of(file, entries).values():
-            try:
-                provider, constraints = _requirement(argument.name, argument.expression, default_host)
-            except Invalid as error:
-                text = f"{str(error)[:1].lower()}{str(error)[1:]}"
-                raise Invalid(f"Line {file.line(argument.at)}: {text}", hint=error.hint) from None
-            if (provider.host, provider.namespace) in _BUILT_IN:
-                continue  # a part of the client
-            required[provider] = required.get(provider, Constraints()).and_(constraints)
-    if not required:
-        raise Invalid(
-            "The text requires no provider.",
-            hint='Send entries such as random = { source = "hashicorp/random", version = "~> 3.0" }.',
-        )
-    _check_count(len(required))
-    return required
 
 
 def parse_source(text: str, *, default_host: str) -> HostedProvider:
@@ -146,56 +120,9 @@ def parse_source(text: str, *, default_host: str) -> HostedProvider:
                 f"The provider source {text[:100]!r} has a type with the prefix {prefix!r}, which clients refuse.",
                 hint=f"Leave {prefix!r} out.",
             )
-    namespace = parts[-2] if len(parts) > 1 else _DEFAULT_NAMESPACE
+    namespace = parts[-2] if len(parts) > 1 else DEFAULT_NAMESPACE
     host = _host(text.partition("/")[0]) if len(parts) == _PARTS else default_host
     return HostedProvider(host, namespace, parts[-1])
-
-
-def choose(offered: Iterable[str], constraints: Constraints, *, locked: str, provider: HostedProvider) -> str:
-    """The version that `providers lock` selects: the locked one, otherwise the highest. Raises Invalid or NotFound."""
-    if locked and not constraints.allows(versions.parse(locked)):
-        raise Invalid(
-            f"{written(provider)} is locked to {locked}, which the constraints {str(constraints)!r} exclude.",
-            hint="Run init -upgrade, or remove the provider from the lock file.",
-        )
-    if _NOT_A_VERSION in (locked, str(constraints)):
-        raise Invalid(f"{written(provider)}: {_NOT_A_VERSION} is not a version that clients install.")
-    if locked:
-        if locked in offered:
-            return locked
-        raise NotFound(f"Version {locked} of {written(provider)}, which is locked, is not available.")
-    found = constraints.highest(offered)
-    if found is None:
-        which = f"that meets {str(constraints)!r}" if constraints.terms else "that is a release"
-        raise NotFound(f"There is no version of {written(provider)} {which}.")
-    return found
-
-
-def zip_hashes(sums: bytes) -> list[str]:
-    """The `zh:` of every line of SHA256SUMS, as clients record them: none if one line has another shape."""
-    found = []
-    for line in sums.split(b"\n"):
-        fields = line.split()
-        if not fields:
-            continue
-        if len(fields) < 2 or not _DIGEST.fullmatch(fields[0]):  # noqa: PLR2004 - digest and name
-            return []
-        found.append(f"zh:{fields[0].decode().lower()}")
-    return found
-
-
-def followed(locks: LockFile) -> LockFile:
-    """The locks with which `tofu providers lock` begins: of HashiCorp's providers in Terraform's registry it takes the
-    versions over for those of the same names in its own, without their hashes.
-    """
-    if locks.client is not Client.TOFU:
-        return locks
-    more = {
-        HostedProvider(Client.TOFU.default_host, provider.namespace, provider.type): replace(one, hashes=frozenset())
-        for provider, one in locks.providers.items()
-        if (provider.host, provider.namespace) == (Client.TERRAFORM.default_host, _DEFAULT_NAMESPACE)
-    }
-    return replace(locks, providers={**more, **locks.providers})
 
 
 def _host(text: str) -> str:
@@ -233,7 +160,7 @@ def _canonical(file: File, block: Inner) -> HostedProvider:
         provider = parse_source(label, default_host="")
     except Invalid as error:
         raise invalid(file, block.at, f"the provider {label[:100]!r}", expected, str(error)) from None
-    if (provider.host, provider.namespace) in _BUILT_IN:
+    if (provider.host, provider.namespace) in BUILT_IN:
         raise invalid(file, block.at, f"the provider {label[:100]!r}, which is a part of the client", "other providers")
     if not provider.host or written(provider) != label:
         raise invalid(file, block.at, f"the provider {label[:100]!r}", expected)
@@ -264,7 +191,7 @@ def _locked(file: File, block: Inner) -> LockedProvider:
 def _text(file: File, argument: Argument) -> str:
     value = argument.expression.value
     if not isinstance(value, str):
-        raise invalid(file, argument.at, f"{argument.name} = {_kind(argument.expression)}", "a quoted text")
+        raise invalid(file, argument.at, f"{argument.name} = {in_words(argument.expression)}", "a quoted text")
     return value
 
 
@@ -285,14 +212,14 @@ def _hashes(file: File, argument: Argument | None) -> frozenset[str]:
         return frozenset()
     elements = argument.expression.elements
     if not elements:
-        raise invalid(file, argument.at, f"hashes = {_kind(argument.expression)}", "a list with at least one hash")
+        raise invalid(file, argument.at, f"hashes = {in_words(argument.expression)}", "a list with at least one hash")
     if len(elements) > MAX_HASHES:
         raise invalid(file, argument.at, f"{len(elements):,} hashes", f"at most {MAX_HASHES:,}")
     found = set()
     for element in elements:
         text = element.value
         if not isinstance(text, str):
-            raise invalid(file, element.at, f"{_kind(element)} in hashes", "quoted texts")
+            raise invalid(file, element.at, f"{in_words(element)} in hashes", "quoted texts")
         # Of any scheme: a newer client may have written it.
         if text.find(":") < 1 or len(text) > MAX_CHARACTERS:
             raise invalid(file, element.at, f"the hash {text[:80]!r}", "a scheme, a colon and a value, such as h1:…")
@@ -300,71 +227,12 @@ def _hashes(file: File, argument: Argument | None) -> frozenset[str]:
     return frozenset(found)
 
 
-def _check_count(found: int) -> None:
+def check_count(found: int) -> None:
     if found > MAX_PROVIDERS:
         raise Invalid(f"The text has {found:,} providers, expected at most {MAX_PROVIDERS:,}.")
 
 
-# --- Requirements -----------------------------------------------------------------------------------------------------
-
-
-def _entries_of(file: File, content: Content) -> list[Content]:
-    """The contents of all required_providers blocks; the text itself if it is what is inside of one."""
-    found = [content] if content.arguments else []
-    for block in content.blocks:
-        inside = block.body.content({}, only_arguments=False)
-        if block.kind == "required_providers" and not block.labels:
-            found.append(inside)
-        elif block.kind == "terraform" and not block.labels:
-            inner = [one.body for one in inside.blocks if one.kind == "required_providers"]
-            found += [body.content({}, only_arguments=False) for body in inner]
-        else:
-            raise invalid(
-                file,
-                block.at,
-                f"the block {block.kind[:40]}",
-                "terraform or required_providers",
-                "Send only the terraform block: Larder does not read requirements in other blocks, such as resources.",
-            )
-    for one in found:
-        for block in one.blocks if one is not content else ():
-            raise invalid(file, block.at, f"the block {block.kind[:40]}", "entries such as random = { … }")
-    return found
-
-
-def _requirement(name: str, expression: Expression, default_host: str) -> tuple[HostedProvider, Constraints]:
-    if expression.sort in ("string", "number", "null") and expression.value is not NOT_LITERAL:  # before Terraform 0.13
-        text = expression.source if expression.sort == "number" else expression.value
-        return _implied(name, default_host), _required_version(text)
-    if expression.pairs is None:
-        raise Invalid(f"{name} = {_kind(expression)}, expected an object with source and version.")
-    texts: dict[str, str] = {}
-    for key, value in expression.pairs:
-        entry = name_of(key) or key.source
-        if entry not in ("source", "version", "configuration_aliases"):
-            raise Invalid(f"{name} has {entry[:40]!r}, expected source, version and configuration_aliases.")
-        if entry in texts:
-            raise Invalid(f"{name} has {entry} a second time, expected each key once.")
-        if entry != "configuration_aliases" and not isinstance(value.value, str):
-            raise Invalid(f"{entry} of {name} is {_kind(value)}, expected a quoted text.")
-        texts[entry] = value.value
-    provider = parse_source(texts["source"], default_host=default_host) if "source" in texts else None
-    return provider or _implied(name, default_host), _required_version(texts.get("version"))
-
-
-def _implied(name: str, default_host: str) -> HostedProvider:
-    if name == "terraform":
-        return HostedProvider("terraform.io", "builtin", name)
-    return parse_source(name, default_host=default_host)
-
-
-def _required_version(text: str | None) -> Constraints:
-    if text is not None and not text.strip():
-        raise Invalid("The version constraint is empty.", hint="Leave version out to allow every release.")
-    return Constraints.parse(text or "")
-
-
-def _kind(expression: Expression) -> str:
+def in_words(expression: Expression) -> str:
     is_whole = expression.value is not NOT_LITERAL or expression.sort == "number"
     if not expression.sort or not (is_whole or expression.elements or expression.pairs):
         return "an expression"

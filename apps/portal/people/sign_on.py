@@ -11,12 +11,11 @@ from allauth.account.models import Login
 from django.conf import settings
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import path, reverse
 from django.views.decorators.cache import never_cache
-from django.views.decorators.csrf import csrf_exempt
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from apps.accounts.identity import break_glass, sessions, sign_ins
 from apps.accounts.identity.sessions import session_viewer
@@ -24,7 +23,6 @@ from apps.accounts.identity.sign_on import providers
 from apps.accounts.people import sign_on
 from apps.lib.errors import Conflict, Invalid, RegistryError, RoleRequired, Unavailable
 from apps.lib.settings_values.identity_providers import IdentityProvider
-from apps.lib.settings_values.openid import Provider
 from apps.portal.frame import reauthentication
 from apps.portal.frame.errors import refused
 from apps.portal.frame.page_urls import local_path, see_other
@@ -63,19 +61,6 @@ def start(request: HttpRequest, provider: str) -> HttpResponse:
     return render(request, "portal/account/continue.html", {"url": url, "provider": ours})
 
 
-@login_not_required
-@never_cache
-@require_GET
-def callback(request: HttpRequest, provider: str) -> HttpResponse:
-    from apps.accounts.identity.sign_on.openid import Adapter, Callback
-
-    ours = providers.provider_named(provider, Provider)
-    view = Callback.adapter_view(Adapter(request, ours.id))
-    answer = explained(request, ours, lambda: view(request))
-    assert isinstance(answer, HttpResponse)  # noqa: S101  # allauth's views return nothing else
-    return answer
-
-
 def explained(request: HttpRequest, ours: IdentityProvider, act: Callable[[], Result]) -> Result | HttpResponse:
     """Turn what goes wrong at a provider into a page, an audit row and a log line without values of its answers."""
     import requests
@@ -109,35 +94,6 @@ def _not_accepted(ours: IdentityProvider) -> RegistryError:
     )
 
 
-@csrf_exempt
-@login_not_required
-@never_cache
-@require_POST
-def provider_logout(request: HttpRequest, provider: str) -> HttpResponse:
-    """OpenID Connect Back-Channel Logout: the provider says that its session has ended."""
-    import requests
-
-    from apps.accounts.identity.sign_on import openid
-
-    ours = providers.provider_named(provider, Provider)
-    try:
-        claims = openid.logout_claims(ours, request.POST.get("logout_token"))
-    except providers.TokenRefused as error:
-        log.warning("logout_token_refused", provider=ours.id, reason=str(error))
-        return JsonResponse({"error": "invalid_request"}, status=HTTPStatus.BAD_REQUEST)
-    except requests.RequestException as error:
-        log.warning("logout_token_not_checked", provider=ours.id, reason=type(error).__name__)
-        return JsonResponse({"error": "temporarily_unavailable"}, status=HTTPStatus.SERVICE_UNAVAILABLE)
-    sid = str(claims.get("sid") or "")
-    if "sub" not in claims:
-        count = sessions.end_by_sid(issuer=ours.issuer, sid=sid)
-    else:
-        user = sign_on.account_of(ours.issuer, claims["sub"])
-        count = sessions.end_by_provider(user=user, issuer=ours.issuer, sid=sid) if user else 0
-    log.info("provider_ended_sessions", provider=ours.id, sessions=count)
-    return HttpResponse()
-
-
 @require_POST
 def disconnect(request: HttpRequest, account_id: int) -> HttpResponse:
     viewer = session_viewer(request)
@@ -167,8 +123,6 @@ def break_glass_link(request: HttpRequest, link: str) -> HttpResponse:
 
 urlpatterns = [
     path("account/sign-on/<slug:provider>/", start, name="sign-on"),
-    path("account/sign-on/<slug:provider>/callback", callback, name="sign-on-callback"),
-    path("account/sign-on/<slug:provider>/logout", provider_logout, name="sign-on-logout"),
     path("account/identities/<int:account_id>/disconnect", disconnect, name="identity-disconnect"),
     path("account/break-glass/<str:link>", break_glass_link, name="break-glass"),
 ]

@@ -14,9 +14,6 @@ from django.utils import timezone
 
 from apps.accounts.models import User
 from apps.lib.settings_values.rates import Rate
-from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
-
-__all__ = ["acme_id", "browser", "key", "sign_on"]
 
 PAGE = "/account/second-factor"
 
@@ -196,18 +193,6 @@ def test_an_operator_turns_it_off_for_who_lost_everything(bob, with_factor, even
     assert "account:second-factor:removed" in event_kinds()
     with pytest.raises(CommandError, match="no second factor"):
         call_command("remove_second_factor", "bob")
-
-
-def test_single_sign_on_asks_as_well_and_remembers_the_provider(sign_on, acme_id, browser):
-    acme_id.person |= {"auth_time": int(time.time()), "sid": "s1"}
-    client, _ = sign_on()
-    secret, _ = set_up(client)
-    other = browser()
-    answer = other.get(acme_id.consent(begin(other, next="/teams")))
-    assert answer.url == "/account/verify/"
-    assert not signed_in(other)
-    assert other.post(answer.url, {"code": code_of(secret)}).url == "/teams"
-    assert other.session["sign-on"] == {"issuer": acme_id.issuer, "sid": "s1"}
 
 
 def test_a_deactivated_account_is_not_asked(bob, with_factor):

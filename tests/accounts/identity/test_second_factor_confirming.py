@@ -1,24 +1,19 @@
 """D25: which ways of confirming count for changes to the second factor, and for whom."""
 
 import re
-import time
 from datetime import timedelta
 
-import pytest
 from allauth.mfa.models import Authenticator
-from allauth.socialaccount.models import SocialAccount
 from django.utils import timezone
 
-from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
 from tests.accounts.identity.test_passkeys import register, show
 from tests.accounts.identity.test_second_factor import PAGE, code_of, fresh_cache, password, set_up, signed_in
-from tests.accounts.identity.test_second_factor_attacks import CONFIRM, defended, leads_to, remove_app, remove_passkey
+from tests.accounts.identity.test_second_factor_attacks import CONFIRM, defended, remove_app, remove_passkey
 from tests.builders.passkeys import Passkey
 from tests.pages import text_of
-from tests.rows import for_each_row
-from tests.sessions import confirm, next_of, sign_in
+from tests.sessions import confirm, next_of
 
-__all__ = ["acme_id", "browser", "defended", "fresh_cache", "key", "sign_on"]
+__all__ = ["defended", "fresh_cache"]
 
 
 def test_an_older_session_is_asked_and_goes_on(bob, defended, browser_of):
@@ -103,50 +98,6 @@ def test_a_passkey_alone_offers_codes_while_there_are_any(bob, browser_of):
     assert "Confirm with a passkey: your" in page
     assert "Passkeys need JavaScript." in page
     assert show(client, passkey, asked.url).url == PAGE
-
-
-@pytest.fixture
-def ann(acme_id, browser, sign_on, settings):
-    """Comes from the provider and has set up an app: a later browser of hers, and the app's secret."""
-    settings.IDENTITY_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
-    acme_id.person |= {"auth_time": int(time.time())}
-    client, _ = sign_on()
-    secret, _ = set_up(client)
-    return sign_in(browser(), SocialAccount.objects.get().user, confirmed=False), secret
-
-
-@for_each_row(("amr", "counts"), [(["pwd", "mfa"], True), (["pwd"], False)])
-def test_a_sign_on_counts_only_if_the_provider_asked_for_a_second_factor(ann, acme_id, amr, counts):
-    client, _ = ann
-    page = client.get(client.get(PAGE).url).text
-    assert ("Confirm with" in page, 'name="code"' in page) == (True, True)
-    acme_id.person |= {"amr": amr, "auth_time": int(time.time())}
-    assert client.get(acme_id.consent(begin(client, process="confirm", next=PAGE))).url == PAGE
-    assert (client.get(PAGE).status_code == 200) == counts
-
-
-def test_a_provider_that_tells_of_no_second_factor_is_not_offered(ann, acme_id, settings):
-    client, secret = ann
-    settings.IDENTITY_PROVIDERS = (acme_id.provider(),)
-    asked = client.get(PAGE)
-    page = client.get(asked.url).text
-    assert ("/account/sign-on/" in page, 'name="code"' in page) == (False, True)
-    assert client.post(asked.url, {"code": code_of(secret)}).url == PAGE
-
-
-def test_identities_are_connected_and_disconnected_with_a_factor(acme_id, browser, bob, settings):
-    """An identity of the attacker's would confirm for bob, if its provider counts as a second factor."""
-    settings.IDENTITY_PROVIDERS = (acme_id.provider(second_factors=frozenset({"mfa"})),)
-    victim = sign_in(browser(), bob)
-    secret, _ = set_up(victim)
-    client = sign_in(browser(), bob)
-    asked = f"{CONFIRM}?next=%2Faccount%2F&by=factor"
-    assert leads_to(client.post("/account/sign-on/corp/", {"process": "connect"})) == asked
-    row = SocialAccount.objects.create(user=bob, provider=acme_id.issuer, uid="b-1")
-    assert leads_to(client.post(f"/account/identities/{row.pk}/disconnect")) == asked
-    assert SocialAccount.objects.filter(pk=row.pk).exists()
-    client.post(asked, {"code": code_of(secret)})
-    assert client.post(f"/account/identities/{row.pk}/disconnect").status_code == 303
 
 
 def test_sessions_of_an_older_release_are_asked_and_keep_what_they_may(bob, defended, browser_of, settings):

@@ -1,8 +1,6 @@
 """LARDER_SECOND_FACTOR: who has none is led to one, and does nothing else in a browser. The policy has each route."""
 
-import dataclasses
 import re
-import time
 
 import pytest
 from allauth.mfa.models import Authenticator
@@ -11,11 +9,8 @@ from django.core.management import call_command
 from django.test import Client
 
 from apps.accounts.models import Grant, Membership, Role, Scope, Team, User
-from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, sign_on
 from tests.accounts.identity.test_second_factor import PAGE, code_of, password, secret_on, set_up, signed_in
 from tests.rows import for_each_row
-
-__all__ = ["acme_id", "browser", "key", "sign_on"]
 
 
 @pytest.fixture(autouse=True)
@@ -94,36 +89,6 @@ def test_a_fragment_is_led_with_its_whole_page(bob, browser_of, acme):
 def test_tokens_have_no_session_and_keep_working(bob, tofu, published):
     published()
     assert tofu(bob, Scope.READ).get("/v1/modules/acme/vpc/aws/versions").status_code == 200
-
-
-@for_each_row(
-    ("claims", "is_enough"),
-    [
-        ({"amr": ["pwd", "mfa"]}, True),
-        ({"acr": "gold"}, True),
-        ({"amr": ["pwd"], "acr": "1"}, False),
-        ({"amr": "mfa"}, False),
-        ({"amr": [["mfa"], None], "acr": {"mfa": 1}}, False),
-        ({}, False),
-    ],
-    ids=str,
-)
-def test_a_second_factor_at_the_provider_counts_where_a_setting_says_so(acme_id, sign_on, settings, claims, is_enough):
-    settings.IDENTITY_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa", "gold"})),)
-    acme_id.person |= claims
-    client, _ = sign_on()
-    assert signed_in(client) == is_enough
-    settings.IDENTITY_PROVIDERS = (acme_id.provider(),)
-    assert not signed_in(sign_on()[0]), "without the setting none of them does"
-
-
-def test_a_session_gets_it_by_a_new_sign_in_at_the_provider(acme_id, sign_on, settings):
-    settings.IDENTITY_PROVIDERS = (dataclasses.replace(acme_id.provider(), second_factors=frozenset({"mfa"})),)
-    client, _ = sign_on()
-    assert not signed_in(client)
-    acme_id.person |= {"amr": ["mfa"], "auth_time": int(time.time())}
-    assert client.get(acme_id.consent(begin(client, process="confirm", next="/teams"))).url == "/teams"
-    assert signed_in(client)
 
 
 def test_a_link_from_the_host_asks_for_the_code(olga, browser_of, capsys):

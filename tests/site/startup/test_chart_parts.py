@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from apps.lib.settings_values.openid import Provider
-from registry_site import env, healthcheck, identity_providers, rooms
+from registry_site import env, healthcheck
 from tests import charts
 from tests.charts import Document, containers, example, of_kind, pods, rendered, values_of, variables
 from tests.live import CHECKOUT
@@ -137,26 +136,6 @@ def test_without_metrics_no_worker_is_asked() -> None:
 
 
 # --- Single sign-on, storage, authorities -----------------------------------------------------------------------------
-
-
-def test_larder_reads_the_identity_providers_as_they_are_written(process: Any) -> None:
-    documents = example("single-sign-on")
-    file = of_kind("ConfigMap", documents)["sign-on"]["data"]["sign-on.yaml"]
-    files = {"secrets/sign-on/oidc": "corp=a-secret\n", "config/saml/hq.xml": "<xml/>"}
-    process(variables(documents)["web"], files | {"config/sign-on/sign-on.yaml": file})
-    kinds, _ = rooms.identity_providers(frozenset())
-    corp, partners, *others = identity_providers.read(kinds)
-    assert isinstance(corp, Provider)
-    assert isinstance(partners, Provider)
-
-    assert (corp.id, corp.issuer) == ("corp", "https://id.acme.example/realms/acme")
-    assert (corp.client_id, corp.secret, corp.name) == ("larder", "a-secret", "Acme ID")
-    assert corp.scopes == ("openid", "profile", "groups")
-    assert corp.second_factors == {"mfa", "hwk"}
-    assert (partners.id, partners.secret, partners.new_accounts) == ("partners", "", "nobody")
-    hq = ("https://id.acme.example/saml", "Acme HQ", "memberOf")
-    assert [(one.issuer, one.name, one.groups_claim) for one in others] == [hq] * len(kinds[1:])
-    assert variables(documents)["web"]["LARDER_LOCAL_SIGN_IN"] == "staff"
 
 
 def test_only_web_servers_know_the_client_secrets() -> None:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from apps.contrib.mirror.ahead.required_providers import parse_required
 from apps.lib.errors import Invalid
 from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockFile, written
@@ -24,7 +25,7 @@ def main(request: dict[str, Any], _: int) -> dict[str, Any]:
     try:
         client = lock_files.client_of(lock) or Client(request["client"])
         locks = lock_files.parse_lock(lock) if lock.strip() else LockFile()
-        required = lock_files.parse_required(block, default_host=client.default_host) if block.strip() else {}
+        required = parse_required(block, default_host=client.default_host) if block.strip() else {}
     except Invalid as refusal:
         return {"refused": [str(refusal), refusal.hint]}
     return {

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from apps.contrib.mirror.ahead import lock_texts
+from apps.contrib.mirror.ahead.choosing import followed
 from apps.lib.errors import Invalid
 from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import LockFile, written
@@ -71,7 +72,7 @@ def read(*, lock: str = "", required_providers: str = "", platforms: Collection[
             f"{len(required):,} providers are required, expected at most {MAX_PROVIDERS} in one request.",
             hint="Send parts of them, one after the other.",
         )
-    return Request(lock_files.followed(locks), required, checked_platforms(platforms))
+    return Request(followed(locks), required, checked_platforms(platforms))
 
 
 def checked_platforms(platforms: Collection[str]) -> tuple[str, ...]:

@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from apps.accounts.access import throttling
 from apps.accounts.access.gate import Viewer
-from apps.contrib.mirror.ahead import lock_entries
+from apps.contrib.mirror.ahead import choosing, lock_entries
+from apps.contrib.mirror.ahead.choosing import LockedVersion
 from apps.contrib.mirror.ahead.lock_requests import Request
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.errors import Refused
@@ -35,7 +36,7 @@ from apps.jobs.waiting import NotYet, Waiting
 from apps.lib.errors import Invalid, NotFound, RegistryError, Unavailable, UnknownOrPrivate
 from apps.lib.formats import lock_files
 from apps.lib.formats.lock_files import Client, LockedProvider, LockFile, written
-from apps.lib.mirrored import HostedProvider, LockedVersion
+from apps.lib.mirrored import HostedProvider
 from apps.lib.net import hostnames
 
 JOB = "lock-providers"
@@ -237,7 +238,7 @@ def _mirrored(
     if locked in by_number and not (decision := decisions[by_number[locked]]).is_visible:
         raise Refused(f"Locked: {decision.sentence}", hint=_EXCEPTIONS)
     offered = [version.version for version, decision in decisions.items() if decision.is_visible]
-    chosen = by_number[lock_files.choose(offered, request.required[provider], locked=locked, provider=provider)]
+    chosen = by_number[choosing.choose(offered, request.required[provider], locked=locked, provider=provider)]
     version = UpstreamVersion.objects.select_related("provider__upstream").get(pk=chosen.pk)
     version = on_demand.version_with_record(version, by=by, until=until, since=since)
     fetch = partial(on_demand.package_with_bytes, by=by, until=until, since=since)
@@ -295,7 +296,7 @@ def _verified(version: UpstreamVersion, packages: Iterable[UpstreamPackage]) -> 
         yield package.h1
         yield package.zh
     if version.verdict in SIGNED:
-        yield from lock_files.zip_hashes(bytes(version.sums))
+        yield from choosing.zip_hashes(bytes(version.sums))
 
 
 # --- In a worker ------------------------------------------------------------------------------------------------------

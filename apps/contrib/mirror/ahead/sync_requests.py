@@ -13,6 +13,7 @@ from django.conf import settings
 
 from apps.contrib.mirror.ahead import lock_texts
 from apps.contrib.mirror.ahead.lock_requests import checked_platforms
+from apps.contrib.mirror.ahead.required_providers import parse_required
 from apps.contrib.mirror.models import Upstream, UpstreamProvider
 from apps.lib.errors import Invalid
 from apps.lib.formats import lock_files
@@ -153,7 +154,7 @@ def wanted(request: Request) -> tuple[list[Wanted], list[str]]:
     locks = lock_files.parse_lock(request.lock) if request.lock else LockFile(request.client)
     required = {provider: (locked.constraints, locked.version) for provider, locked in locks.providers.items()}
     if request.required_providers:
-        block = lock_files.parse_required(request.required_providers, default_host=request.client.default_host)
+        block = parse_required(request.required_providers, default_host=request.client.default_host)
         for provider, constraints in block.items():
             required.setdefault(provider, (constraints, ""))
     for provider, (constraints, version) in required.items():

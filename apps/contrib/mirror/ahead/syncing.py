@@ -16,6 +16,7 @@ from django.utils import timezone
 from apps.accounts.access.gate import Viewer
 from apps.audit.kinds import Kind
 from apps.audit.recorder import record
+from apps.contrib.mirror.ahead import choosing
 from apps.contrib.mirror.ahead.sync_requests import Request, Wanted, wanted
 from apps.contrib.mirror.models import RunState, Schedule, SyncRun, UpstreamPackage, UpstreamProvider, UpstreamVersion
 from apps.contrib.mirror.policy import evaluation
@@ -27,7 +28,6 @@ from apps.jobs.claims import Claim, Outage
 from apps.jobs.models import Job
 from apps.lib import versions
 from apps.lib.errors import Conflict, Invalid, NotFound, RegistryError
-from apps.lib.formats import lock_files
 from apps.lib.mirrored import HostedProvider
 
 JOB = "sync-upstream"
@@ -246,7 +246,7 @@ def _versions(one: Wanted, is_ending: IsEnding) -> Iterator[UpstreamVersion]:
         raise Invalid(hidden[one.version].sentence)
     else:
         named = HostedProvider(one.upstream.host, one.namespace, one.type)
-        chosen = [lock_files.choose(visible, one.constraints, locked=one.version, provider=named)]
+        chosen = [choosing.choose(visible, one.constraints, locked=one.version, provider=named)]
     for number in chosen:
         version = UpstreamVersion.objects.select_related("provider__upstream").get(pk=visible[number].pk)
         if not version.verdict:

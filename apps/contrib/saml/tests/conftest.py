@@ -3,7 +3,7 @@ import pytest
 from apps.contrib.saml.protocol import clear
 from apps.contrib.saml.tests import scripted as saml
 from tests.accounts.conftest import event_kinds
-from tests.accounts.identity.openid.conftest import begin, browser
+from tests.accounts.identity.sign_on import begin, browser
 
 __all__ = ["browser", "event_kinds"]
 

@@ -17,8 +17,7 @@ from apps.accounts.models import User
 from apps.audit.models import AuditEvent
 from apps.contrib.saml.tests import scripted as saml
 from apps.lib.settings_values.rates import Rate
-from tests.accounts.identity.openid.conftest import begin
-from tests.accounts.identity.openid.test_bad_providers import failed
+from tests.accounts.identity.sign_on import begin, failed
 from tests.accounts.identity.test_second_factor import signed_in
 
 replace = dataclasses.replace

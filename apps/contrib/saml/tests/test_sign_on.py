@@ -11,8 +11,8 @@ from django.conf import settings as real
 
 from apps.accounts.models import GroupMapping
 from apps.contrib.saml.tests import scripted as saml
-from tests.accounts.identity import test_sign_on as every_protocol
-from tests.accounts.identity.openid.conftest import begin, viewer_of
+from tests.accounts.identity import every_protocol
+from tests.accounts.identity.sign_on import begin, viewer_of
 
 ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
 
@@ -20,7 +20,7 @@ ACS = "https://127.0.0.1:8443/account/sign-on/corp/acs"
 globals().update({name: test for name, test in vars(every_protocol).items() if name.startswith("test_")})
 
 
-class Saml(every_protocol.OpenId):
+class Saml(every_protocol.Corp):
     words = {"name": "displayName", "email": "email", "username": "uid", "groups": "groups"}
 
     def says(self, **about: Any) -> None:

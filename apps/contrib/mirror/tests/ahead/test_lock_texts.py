@@ -6,8 +6,9 @@ import time
 import pytest
 
 from apps.contrib.mirror.ahead import lock_texts
+from apps.contrib.mirror.ahead.required_providers import parse_required
 from apps.lib.errors import Invalid, Unavailable
-from apps.lib.formats.lock_files import Client, LockFile, parse_lock, parse_required
+from apps.lib.formats.lock_files import Client, LockFile, parse_lock
 from apps.lib.sandbox import parent
 from tests.rows import for_each_row
 

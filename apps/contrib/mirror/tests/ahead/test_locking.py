@@ -7,6 +7,7 @@ from django.utils import timezone
 
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.contrib.mirror.ahead import lock_requests, locking, run_threads
+from apps.contrib.mirror.ahead.choosing import zip_hashes
 from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Effect, LockRun, PolicyRule, RunState, Upstream, UpstreamPackage, UpstreamVersion
 from apps.contrib.mirror.records import trust
@@ -16,7 +17,7 @@ from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, fi
 from apps.jobs.models import Job
 from apps.jobs.models import State as JobState
 from apps.lib.errors import CredentialsRequired, Invalid, NotFound, RegistryError, Unavailable
-from apps.lib.formats.lock_files import parse_lock, zip_hashes
+from apps.lib.formats.lock_files import parse_lock
 from tests.builders import faults
 from tests.rows import for_each_row
 

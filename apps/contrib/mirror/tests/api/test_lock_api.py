@@ -6,9 +6,10 @@ import pytest
 from django.utils import timezone
 
 from apps.blobs import store
+from apps.contrib.mirror.ahead.choosing import zip_hashes
 from apps.contrib.mirror.models import LockRun
 from apps.contrib.mirror.tests.locks import HOST, PLATFORMS, complete, entry, finish
-from apps.lib.formats.lock_files import parse_lock, parse_source, zip_hashes
+from apps.lib.formats.lock_files import parse_lock, parse_source
 from apps.lib.settings_values.rates import Rate
 from apps.providers.models import ProviderVersion
 from apps.releases.models import Release

@@ -14,21 +14,15 @@ from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
-from apps.accounts.identity.sign_on.openid import LOGOUT_EVENT, MAX_LOGOUT_AGE_SECONDS, logout_claims
 from apps.accounts.identity.sign_on.providers import TokenRefused
 from apps.audit.models import AuditEvent
-from tests.accounts.identity.openid.conftest import begin
+from apps.contrib.openid.protocol import LOGOUT_EVENT, MAX_LOGOUT_AGE_SECONDS, logout_claims
+from apps.contrib.openid.tests import scripted as openid
+from tests.accounts.identity.sign_on import begin, by_password
 from tests.accounts.identity.test_second_factor import signed_in
-from tests.builders import openid
 from tests.rows import for_each_row
 
 OUT = "/account/sign-on/corp/logout"
-
-
-def by_password(browser, user):
-    client = browser()
-    form = {"login": user.username, "password": f"{user.username} likes pears"}
-    return client, client.post("/account/login/", form).status_code == 302
 
 
 # --- Connecting an account that exists -------------------------------------------------------------------------------

@@ -10,24 +10,10 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 from jwt.utils import base64url_encode
 
 from apps.accounts.identity.sign_on import provider_requests
-from apps.accounts.models import User
-from apps.audit.models import AuditEvent
-from tests.accounts.identity.openid.conftest import begin
+from apps.contrib.openid.tests import scripted as openid
+from tests.accounts.identity.sign_on import begin, failed
 from tests.accounts.identity.test_second_factor import signed_in
-from tests.builders import openid
 from tests.rows import for_each_row
-
-
-def failed(answer, client, status):
-    """Check what every refusal has in common: no account is signed in or made, and the page names no value of the
-    token.
-    """
-    assert answer.status_code == status, answer.content
-    assert not signed_in(client)
-    assert not User.objects.exists()
-    assert AuditEvent.objects.filter(kind="account:user:sign-in-failed").count() == 1
-    assert b"a-1" not in answer.content
-    return AuditEvent.objects.get().detail["reason"]
 
 
 def mac_with_the_public_key(acme, claims):

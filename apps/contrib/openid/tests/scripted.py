@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from apps.lib.settings_values.openid import Provider
+from apps.contrib.openid.providers import OpenIdProvider
 from tests.builders.serving import Quiet, serving
 
 DROPS = 50
@@ -53,7 +53,7 @@ class Scripted:
     keys: list[Key] | None = None
     token: Callable[[dict[str, Any]], str] | None = None
 
-    def provider(self, name: str = "corp", **changes: Any) -> Provider:
+    def provider(self, name: str = "corp", **changes: Any) -> OpenIdProvider:
         fields: dict[str, Any] = {
             "id": name,
             "issuer": self.issuer,
@@ -64,7 +64,7 @@ class Scripted:
             "groups_claim": "groups",
             "new_accounts": "everyone",
         }
-        return Provider(**fields | changes)
+        return OpenIdProvider(**fields | changes)
 
     def padding(self, path: str) -> dict[str, int]:
         return {"drops": DROPS if path in self.slow else 0, "blanks": 1024 * 1024 if path in self.large else 0}

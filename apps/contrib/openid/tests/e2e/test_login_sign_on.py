@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
+from apps.contrib.openid.tests.provider_server import provider_process
 from tests.accounts.identity.test_second_factor import code_of
 from tests.builders.keys import signing_key
-from tests.builders.openid_server import provider_process
 from tests.e2e.conftest import archive
 from tests.e2e.providers import Depot, lock_of, require
 from tests.e2e.test_login import allow, logging_in, person

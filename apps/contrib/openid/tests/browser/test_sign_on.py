@@ -7,12 +7,15 @@ import subprocess
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, expect
 
+from apps.contrib.openid.tests.provider_server import provider_process
+from tests.accounts.identity.test_cli_login import ASKED
 from tests.browser.conftest import Watch, serious_findings
-from tests.builders.openid_server import provider_process
+from tests.browser.test_sign_in_link import expect_home_of, follow_the_link, sign_out
 from tests.live import CHECKOUT, Live, start_live
 
 pytestmark = pytest.mark.live
@@ -87,6 +90,19 @@ def test_a_newcomer_follows_the_guide(chromium: Browser, larder: Live, provider:
     page.wait_for_url(f"{provider}/**")
     page.get_by_role("button", name="ann-1").click()
     page.wait_for_url("**/account/")
+
+    sign_out(page, larder.url)
+    follow_the_link(page, larder.url)
+    page.get_by_role("button", name="Sign in with The test provider").click()
+    page.get_by_role("button", name="ann-1").click()
+    expect_home_of(page, "ann", larder.url)
+    sign_out(page, larder.url)
+    authorize = f"{larder.url}/oauth/authorize?{urlencode(ASKED)}"
+    page.goto(authorize)
+    page.get_by_role("button", name="Sign in with The test provider").click()
+    page.get_by_role("button", name="ann-1").click()
+    page.wait_for_url(authorize)
+    expect(page.get_by_role("heading", name="Log in on the command line?")).to_be_visible()
     context.close()
 
 

@@ -1,4 +1,4 @@
-"""`python -m tests.builders.openid_process PORT USER…`: the provider of oidc-provider-mock, a process of its own.
+"""The provider of oidc-provider-mock, a process of its own: `python -m` of this module, with PORT USER….
 
 It ignores PKCE, so this checks it: a code counts only with the verifier of the challenge that asked for it.
 """

@@ -1,4 +1,4 @@
-"""Signing in with OpenID Connect: what only this protocol has. For the rest see ../test_sign_on.py."""
+"""Signing in with OpenID Connect: what only this protocol has, and the accounts and groups of every protocol."""
 
 import re
 import threading
@@ -9,10 +9,19 @@ from allauth.socialaccount.models import SocialAccount
 from django.db import connection
 
 from apps.accounts.models import GroupMapping, User
-from tests.accounts.identity.openid.conftest import begin, viewer_of
-from tests.builders import openid
+from apps.contrib.openid.tests import scripted as openid
+from tests.accounts.identity import every_protocol
+from tests.accounts.identity.sign_on import begin, viewer_of
 from tests.pages import shown
 from tests.rows import for_each_row
+
+# The tests of accounts and groups, with `corp` below. One has `pytest.mark.both`.
+globals().update({name: test for name, test in vars(every_protocol).items() if name.startswith("test_")})
+
+
+@pytest.fixture
+def corp(acme_id, settings):
+    return every_protocol.Corp(acme_id, settings, acme_id.issuer)
 
 
 def test_the_request_has_a_challenge_a_nonce_and_a_state_of_its_own(acme_id, browser):

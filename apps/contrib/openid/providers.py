@@ -10,7 +10,7 @@ from apps.lib.settings_values.identity_providers import MAX_ISSUER_LENGTH, Ident
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Provider(IdentityProvider):
+class OpenIdProvider(IdentityProvider):
     """`second_factors`: values of the claims `amr` and `acr`."""
 
     prefix = "LARDER_OIDC"
@@ -26,14 +26,14 @@ class Provider(IdentityProvider):
     }
     issuer_part = "PROVIDERS"
     groups_part = "GROUPS_CLAIMS"
-    flow = "apps.accounts.identity.sign_on.openid.LarderProvider"
+    flow = "apps.contrib.openid.protocol.LarderOpenIdProvider"
 
     client_id: str
     secret: str
     scopes: tuple[str, ...]
 
     def __repr__(self) -> str:
-        return f"Provider({self.id}={self.issuer})"  # without the secret, wherever it is printed
+        return f"OpenIdProvider({self.id}={self.issuer})"  # without the secret, wherever it is printed
 
     @property
     def discovery_url(self) -> str:

@@ -1,4 +1,4 @@
-"""The provider of openid_process.py, started and stopped."""
+"""The provider of provider_process.py, started and stopped."""
 
 import json
 import subprocess
@@ -18,7 +18,7 @@ from tests.postgres import free_port
 def provider_process(*people: dict[str, Any]) -> Iterator[str]:
     """Yields its issuer."""
     port = free_port()
-    command = [sys.executable, "-m", "tests.builders.openid_process", str(port), *map(json.dumps, people)]
+    command = [sys.executable, "-m", "apps.contrib.openid.tests.provider_process", str(port), *map(json.dumps, people)]
     process = subprocess.Popen(command, cwd=CHECKOUT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     issuer, deadline = f"http://127.0.0.1:{port}", time.monotonic() + 30
     try:

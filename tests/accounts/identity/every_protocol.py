@@ -1,6 +1,6 @@
 """Signing in at an identity provider: whose account it is, and what the groups give.
 
-A room that speaks another protocol runs these tests with a `corp` of its own.
+The rooms that speak a protocol run these tests, each with its `corp`.
 """
 
 from typing import Any
@@ -10,15 +10,12 @@ from allauth.socialaccount.models import SocialAccount
 
 from apps.accounts.models import GroupMapping, Membership, Team, User
 from apps.audit.models import AuditEvent
-from tests.accounts.identity.openid.conftest import acme_id, begin, browser, key, viewer_of
-from tests.accounts.identity.openid.test_sessions import by_password
+from tests.accounts.identity.sign_on import by_password, viewer_of
 from tests.pages import text_of
 from tests.rows import for_each_row
 
-__all__ = ["acme_id", "browser", "key"]
 
-
-class OpenId:
+class Corp:
     """A provider of one protocol that the settings name `corp`."""
 
     words = {"name": "name", "email": "email", "username": "preferred_username", "groups": "groups"}
@@ -36,22 +33,6 @@ class OpenId:
 
     def finish(self, client: Any, url: str) -> Any:
         return client.get(self.scripted.consent(url))
-
-
-@pytest.fixture
-def corp(acme_id, settings) -> OpenId:
-    return OpenId(acme_id, settings, acme_id.issuer)
-
-
-@pytest.fixture
-def sign_on(corp, browser):
-    """A browser in which the provider's person has signed in; answers the browser and the answer of the way back."""
-
-    def signed_on(client=None, **form):
-        client = client or browser()
-        return client, corp.finish(client, begin(client, **form))
-
-    return signed_on
 
 
 def test_the_first_sign_on_makes_an_account_and_the_second_finds_it(sign_on, corp, event_kinds):

@@ -23,7 +23,7 @@ from django.utils.crypto import constant_time_compare
 from apps.accounts.identity.sign_on import provider_requests, providers
 from apps.accounts.identity.sign_on.provider_requests import Remembered
 from apps.accounts.identity.sign_on.providers import MAX_SUBJECT_LENGTH, TokenRefused
-from apps.lib.settings_values.openid import Provider
+from apps.contrib.openid.providers import OpenIdProvider
 
 # Public keys only: with HS256 a public value could be taken for the secret. `none` is no signature.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
@@ -47,7 +47,7 @@ class Client(OAuth2Client):  # type: ignore[misc]  # allauth ships no types
 
 
 class Callback(OAuth2CallbackView):  # type: ignore[misc]  # allauth ships no types
-    def _get_state(self, request: HttpRequest, provider: "LarderProvider") -> Any:
+    def _get_state(self, request: HttpRequest, provider: "LarderOpenIdProvider") -> Any:
         state, response = super()._get_state(request, provider)
         self.adapter.nonce = state["nonce"] if state else ""
         return state, response
@@ -58,8 +58,8 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
     nonce = ""
 
     @property
-    def ours(self) -> Provider:
-        found: Provider = self.get_provider().ours
+    def ours(self) -> OpenIdProvider:
+        found: OpenIdProvider = self.get_provider().ours
         return found
 
     @property
@@ -103,11 +103,11 @@ class Adapter(OpenIDConnectOAuth2Adapter):  # type: ignore[misc]  # allauth ship
         return login
 
 
-class LarderProvider(providers.OfSettings, OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
+class LarderOpenIdProvider(providers.OfSettings, OpenIDConnectProvider):  # type: ignore[misc]  # allauth ships no types
     oauth2_adapter_class = Adapter
 
     @classmethod
-    def app_fields(cls, ours: Provider) -> dict[str, Any]:  # type: ignore[override]  # its own kind alone
+    def app_fields(cls, ours: OpenIdProvider) -> dict[str, Any]:  # type: ignore[override]  # its own kind alone
         details = {"provider": ours, "oauth_pkce_enabled": True, "server_url": ours.discovery_url}
         return {"client_id": ours.client_id, "secret": ours.secret, "settings": details}
 
@@ -130,15 +130,14 @@ class LarderProvider(providers.OfSettings, OpenIDConnectProvider):  # type: igno
         return str(response.url)
 
 
-def callback_url(provider: Provider) -> str:
-    # The page belongs to a room above, of which only the URL name is known here.
+def callback_url(provider: OpenIdProvider) -> str:
     return str(settings.PUBLIC_URL + reverse("portal:sign-on-callback", args=[provider.id]))
 
 
 # --- What a provider signs: id tokens and logout tokens ---------------------------------------------------------------
 
 
-def id_claims(provider: Provider, token: object, *, nonce: str) -> dict[str, Any]:
+def id_claims(provider: OpenIdProvider, token: object, *, nonce: str) -> dict[str, Any]:
     """Return the claims of an id token. Raises TokenRefused and requests.RequestException."""
     claims = _claims(provider, token, required=("iss", "sub", "aud", "exp", "iat"))
     if not nonce or not constant_time_compare(str(claims.get("nonce", "")), nonce):
@@ -147,7 +146,7 @@ def id_claims(provider: Provider, token: object, *, nonce: str) -> dict[str, Any
     return claims
 
 
-def logout_claims(provider: Provider, token: object) -> dict[str, Any]:
+def logout_claims(provider: OpenIdProvider, token: object) -> dict[str, Any]:
     """Return the claims of a logout token, once. Raises TokenRefused and requests.RequestException."""
     claims = _claims(provider, token, required=("iss", "aud", "iat", "jti"))
     events = claims.get("events")
@@ -167,7 +166,7 @@ def logout_claims(provider: Provider, token: object) -> dict[str, Any]:
     return claims
 
 
-def _claims(provider: Provider, token: object, *, required: tuple[str, ...]) -> dict[str, Any]:
+def _claims(provider: OpenIdProvider, token: object, *, required: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(token, str):
         raise TokenRefused("no_token")
     try:
@@ -207,12 +206,12 @@ def _subject(claims: dict[str, Any]) -> None:
 # --- What a provider publishes: the discovery document and the keys of its signatures ---------------------------------
 
 
-def discovery(provider: Provider) -> dict[str, Any]:
+def discovery(provider: OpenIdProvider) -> dict[str, Any]:
     """Return the discovery document. Raises requests.RequestException."""
     return _documents.of(provider)
 
 
-def key_for(provider: Provider, kid: object) -> dict[str, Any] | None:
+def key_for(provider: OpenIdProvider, kid: object) -> dict[str, Any] | None:
     """Return the key of that id, or the only one if the signature names none. Raises requests.RequestException."""
 
     def choose(keys: list[dict[str, Any]]) -> dict[str, Any] | None:
@@ -227,7 +226,7 @@ def clear() -> None:
     _keys.clear()
 
 
-def _fetch_document(provider: Provider) -> dict[str, Any]:
+def _fetch_document(provider: OpenIdProvider) -> dict[str, Any]:
     document = provider_requests.json_object(provider.discovery_url)
     if document.get("issuer") != provider.issuer:
         raise provider_requests.AnswerRefused("the discovery document is of another issuer")
@@ -238,7 +237,7 @@ def _fetch_document(provider: Provider) -> dict[str, Any]:
     return document
 
 
-def _fetch_keys(provider: Provider) -> list[dict[str, Any]]:
+def _fetch_keys(provider: OpenIdProvider) -> list[dict[str, Any]]:
     """Return the public keys for signatures. None at all counts as an outage: it must not replace known ones."""
     listed = provider_requests.json_object(discovery(provider)["jwks_uri"]).get("keys")
     keys = [key for key in listed if isinstance(key, dict)] if isinstance(listed, list) else []

@@ -12,7 +12,10 @@ from apps.accounts.models import User
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.lib.errors import NotFound
+from tests.accounts.identity.sign_on import browser
 from tests.accounts.identity.test_second_factor import signed_in
+
+__all__ = ["browser"]
 
 
 @pytest.fixture
@@ -26,7 +29,7 @@ def glass(settings, capsys):
     return link
 
 
-def test_a_link_from_the_host_signs_an_operator_in_once(acme_id, browser, glass, olga, event_kinds):
+def test_a_link_from_the_host_signs_an_operator_in_once(browser, glass, olga, event_kinds):
     link, client = glass("olga"), browser()
     assert "Sign in as olga?" in client.get(link).content.decode()
     assert not signed_in(client)  # to look at it is not to use it
@@ -41,7 +44,7 @@ def test_a_link_from_the_host_signs_an_operator_in_once(acme_id, browser, glass,
     ]
 
 
-def test_a_link_ends_after_ten_minutes_and_with_the_account(acme_id, browser, glass, olga, time_machine):
+def test_a_link_ends_after_ten_minutes_and_with_the_account(browser, glass, olga, time_machine):
     link = glass("olga")
     time_machine.move_to(timezone.now() + timedelta(seconds=601))
     assert browser().get(link).status_code == 404

@@ -4,16 +4,16 @@ from typing import Any
 
 import pytest
 
+from apps.contrib.openid.providers import OpenIdProvider
 from apps.lib.errors import Invalid
 from apps.lib.settings_values.identity_providers import SignOnFile, is_safe
-from apps.lib.settings_values.openid import Provider
 from tests.rows import for_each_row
 
 MORE = {"CLIENT_IDS": "", "NAMES": "", "SCOPES": "", "GROUPS_CLAIMS": "", "NEW_ACCOUNTS": "", "SECOND_FACTORS": ""}
 
 
 def parse(providers, secrets=(), **more):
-    return Provider.parse_all(MORE | more | {"PROVIDERS": providers, "SECRETS_FILE": "\n".join(secrets)})
+    return OpenIdProvider.parse_all(MORE | more | {"PROVIDERS": providers, "SECRETS_FILE": "\n".join(secrets)})
 
 
 def test_two_providers_with_all_that_can_be_said():
@@ -71,7 +71,7 @@ def test_a_file_says_the_same_as_the_old_variables():
     issuers = "corp=https://id.acme.example lab=http://localhost:9000"
     before = parse(issuers, ["corp=s3=cret"], SECOND_FACTORS="lab=mfa", **names)
 
-    assert SignOnFile.parse(FILE, [Provider]).providers("corp=s3=cret\n") == before
+    assert SignOnFile.parse(FILE, [OpenIdProvider]).providers("corp=s3=cret\n") == before
 
 
 @for_each_row(
@@ -88,7 +88,7 @@ def test_a_file_says_the_same_as_the_old_variables():
 def test_a_file_that_cannot_be_meant_is_refused(field, value, said):
     providers = FILE["providers"] | {"corp": FILE["providers"]["corp"] | {field: value}}
     with pytest.raises(Invalid, match=said):
-        SignOnFile.parse(FILE | {"providers": providers}, [Provider]).providers("")
+        SignOnFile.parse(FILE | {"providers": providers}, [OpenIdProvider]).providers("")
 
 
 @for_each_row(
@@ -102,7 +102,7 @@ def test_a_file_that_cannot_be_meant_is_refused(field, value, said):
 )
 def test_a_file_of_another_form_is_refused(file, secrets, said):
     with pytest.raises(Invalid, match=said):
-        SignOnFile.parse(file, [Provider]).providers(secrets)
+        SignOnFile.parse(file, [OpenIdProvider]).providers(secrets)
 
 
 def test_a_refused_secret_is_not_repeated():

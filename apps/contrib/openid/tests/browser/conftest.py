@@ -1,0 +1,3 @@
+from tests.browser.conftest import chromium, watch
+
+__all__ = ["chromium", "watch"]

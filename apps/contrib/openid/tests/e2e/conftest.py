@@ -1,0 +1,3 @@
+from tests.e2e.conftest import terraform
+
+__all__ = ["terraform"]
