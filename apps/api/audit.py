@@ -60,9 +60,9 @@ EventPage = page("EventPage", events=Event(many=True))
 class AuditView(ApiView):
     """Pages, the newest event first, or a file."""
 
-    def events(self, request: Request, events: AuditEventQuerySet) -> HttpResponseBase:
+    def events(self, request: Request, all_events: AuditEventQuerySet) -> HttpResponseBase:
         query = request.query_params
-        events = reading.Filter.from_query(query).of(events)
+        events = reading.Filter.from_query(query).of([all_events])
         form = query.get("format", "")
         if form in reading.CONTENT_TYPES:
             self.count("export")

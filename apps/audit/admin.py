@@ -18,7 +18,8 @@ def _of_person(name: str) -> Q:
     found = list(people().filter(username=name).order_by("api_tokens__pk").values_list("pk", "api_tokens__pk"))
     if not found:
         return Q(pk__in=())
-    return by_or_about(found[0][0], tokens=[token for _, token in found if token is not None])
+    by, about_them = by_or_about(found[0][0], tokens=[token for _, token in found if token is not None])
+    return by | about_them
 
 
 @admin.register(AuditEvent)
@@ -54,7 +55,8 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         return name_subjects([event])[0] if event is not None else None
 
     def search_condition(self, word: str) -> Q:
-        found = Q(subject__begins=word) | Q(request_id=word) | about(people().filter(username__begins=word))
+        by, about_them = about(people().filter(username__begins=word))
+        found = Q(subject__begins=word) | Q(request_id=word) | by | about_them
         with suppress(ValueError):
             ip_address(word)
             return found | Q(address=word)

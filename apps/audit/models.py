@@ -29,7 +29,7 @@ class AuditEvent(models.Model):
 
     at = models.DateTimeField(auto_now_add=True, db_index=True)
     kind = models.CharField(max_length=64, choices=kinds.choices)
-    actor_id = models.BigIntegerField(null=True, db_index=True)
+    actor_id = models.BigIntegerField(null=True)
     token_id = models.BigIntegerField(null=True)
     address = models.CharField(
         max_length=45, blank=True, db_default="", help_text="IP address of the client. Empty for Larder itself."
@@ -49,6 +49,7 @@ class AuditEvent(models.Model):
                 fields=["namespace", "-at", "-id"], name="audit_of_namespace", condition=~models.Q(namespace="")
             ),
             models.Index(fields=["kind", "at"], name="audit_by_kind"),
+            models.Index(fields=["actor_id", "at", "id"], name="audit_by_actor"),
             models.Index(fields=["request_id"], name="audit_by_request"),
             models.Index(fields=["address"], name="audit_by_address"),
         ]

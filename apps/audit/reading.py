@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from functools import reduce
+from operator import or_
 from typing import Any
 
 from django.contrib.auth import get_user_model
@@ -19,6 +21,8 @@ from apps.lib.errors import Invalid
 CHUNK = 1000
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _USER = re.compile(r"user/([0-9]{1,18})")
+# Events that are in one of these: no index serves their conditions as one with an OR, newest first.
+Events = list[AuditEventQuerySet]
 CSV_COLUMNS = ("id", "at", "kind", "actor_id", "actor_name", "token_id", "address", "subject", "detail", "request_id")
 # People whose name begins with a word; more are ignored.
 PEOPLE_FOUND = 50
@@ -29,10 +33,10 @@ def people() -> QuerySet[Any]:
     return get_user_model()._default_manager.all()  # noqa: SLF001  # Django's public name for it
 
 
-def about(names: QuerySet[Any]) -> Q:
-    """Match events by these people and events on their accounts. Rows have account numbers, no foreign keys (D14)."""
+def about(names: QuerySet[Any]) -> tuple[Q, Q]:
+    """Match events by these people, or events on their accounts. Rows have account numbers, no foreign keys (D14)."""
     numbers = list(names.values_list("pk", flat=True)[:PEOPLE_FOUND])
-    return Q(actor_id__in=numbers) | Q(subject__in=[f"user/{number}" for number in numbers])
+    return Q(actor_id__in=numbers), Q(subject__in=[f"user/{number}" for number in numbers])
 
 
 def with_actors(events: QuerySet[AuditEvent]) -> QuerySet[AuditEvent]:
@@ -56,17 +60,17 @@ def of_namespace(name: str, *, since: datetime) -> AuditEventQuerySet:
     return AuditEvent.objects.filter(namespace=name, at__gte=since)
 
 
-def of_person(user_id: int, *, tokens: list[int]) -> AuditEventQuerySet:
-    return AuditEvent.objects.filter(by_or_about(user_id, tokens=tokens))
+def of_person(user_id: int, *, tokens: list[int]) -> Events:
+    return [AuditEvent.objects.filter(one) for one in by_or_about(user_id, tokens=tokens)]
 
 
-def by_or_about(user_id: int, *, tokens: list[int]) -> Q:
-    """Match whatever the person did, and what others did to their account and these tokens of theirs."""
+def by_or_about(user_id: int, *, tokens: list[int]) -> tuple[Q, Q]:
+    """Match whatever the person did, or what others did to their account and these tokens of theirs."""
     theirs = [f"user/{user_id}", *(f"token/{token}" for token in tokens)]
-    return Q(actor_id=user_id) | Q(subject__in=theirs)
+    return Q(actor_id=user_id), Q(subject__in=theirs)
 
 
-def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[Any], str]:
+def page(events: Events, *, cursor: str, size: int) -> tuple[list[Any], str]:
     """Return the newest events with their actors after the one with the number `cursor`, and the next cursor.
 
     The cursor is empty at the end. An unknown number begins from the start.
@@ -74,22 +78,23 @@ def page(events: AuditEventQuerySet, *, cursor: str, size: int) -> tuple[list[An
     last = AuditEvent.objects.filter(pk=int(cursor)).first() if _NUMBER.fullmatch(cursor) else None
     if last is not None:
         # The first condition is what an index serves: by the OR alone each page would read those before it again.
-        events = events.filter(Q(at__lt=last.at) | Q(pk__lt=last.pk), at__lte=last.at)
-    rows = list(with_actors(events.newest_first())[: size + 1])
+        events = [one.filter(Q(at__lt=last.at) | Q(pk__lt=last.pk), at__lte=last.at) for one in events]
+    found = {row.pk: row for one in events for row in with_actors(one.newest_first())[: size + 1]}
+    rows = sorted(found.values(), key=lambda row: (row.at, row.pk), reverse=True)
     return rows[:size], str(rows[size - 1].pk) if len(rows) > size else ""
 
 
-def export(events: AuditEventQuerySet, form: str) -> Iterator[str]:
+def export(events: Events, form: str) -> Iterator[str]:
     """Yield lines of `jsonl` or `csv`, the oldest event first, in flat memory.
 
     A JSON line has the fields of the chain, and the digests to check it with: None if they are not made yet.
     """
-    events = events.order_by("pk")
+    ordered = reduce(or_, events).order_by("pk")
     if form == "csv":
-        yield from lines(with_actors(events), CSV_COLUMNS)
+        yield from lines(with_actors(ordered), CSV_COLUMNS)
         return
     links = Link.objects.filter(event_id=OuterRef("pk"))
-    linked = events.annotate(previous=Subquery(links.values("previous")), digest=Subquery(links.values("digest")))
+    linked = ordered.annotate(previous=Subquery(links.values("previous")), digest=Subquery(links.values("digest")))
     for event in linked.values(*chain.FIELDS, "previous", "digest").iterator(chunk_size=CHUNK):
         digests = {"previous": event.pop("previous"), "digest": event.pop("digest")}
         yield json.dumps(json.loads(chain.line_of(event)) | digests, separators=(",", ":")) + "\n"
@@ -116,14 +121,15 @@ class Filter:
         person = query.get("person", "").replace("\0", "").strip()
         return cls(kind, person, _moment(query, "since"), _moment(query, "until"))
 
-    def of(self, events: AuditEventQuerySet) -> AuditEventQuerySet:
+    def of(self, events: Events) -> Events:
         if self.kind:
-            events = events.filter(kind=self.kind)
+            events = [one.filter(kind=self.kind) for one in events]
         if self.person:
-            events = events.filter(about(people().filter(username=self.person)))
+            theirs = about(people().filter(username=self.person))
+            events = [one.filter(condition) for one in events for condition in theirs]
         if self.since:
-            events = events.filter(at__gte=self.since)
-        return events.filter(at__lt=self.until) if self.until else events
+            events = [one.filter(at__gte=self.since) for one in events]
+        return [one.filter(at__lt=self.until) for one in events] if self.until else events
 
 
 def _moment(query: Any, name: str) -> datetime | None:

@@ -8,6 +8,7 @@ from django.test import Client
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Scope
+from apps.audit import reading
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.recorder import record
@@ -50,6 +51,22 @@ def test_a_person_sees_what_staff_did_to_their_token(alice, olga, browser_of):
         ("Token revoked", "olga"),
         ("Token issued", "alice"),
     ]
+
+
+@pytest.mark.both
+def test_pages_mix_what_a_person_did_with_what_was_done_to_them_and_show_each_event_once(alice, olga):
+    by, about, both = (olga.pk, f"user/{alice.pk}"), (alice.pk, "acme"), (alice.pk, f"user/{alice.pk}")
+    for actor_id, subject in (by, about, both) * 3:
+        record(Kind.USER_CHANGED, actor_id=actor_id, subject=subject)
+    cursor, pages = "", []
+    while cursor or not pages:
+        rows, cursor = reading.page(reading.of_person(alice.pk, tokens=[]), cursor=cursor, size=2)
+        pages.append([row.pk for row in rows])
+
+    assert [len(page) for page in pages] == [2, 2, 2, 2, 1]
+    assert [number for page in pages for number in page] == list(
+        AuditEvent.objects.order_by("-pk").values_list("pk", flat=True)
+    )
 
 
 def test_an_owner_sees_in_words_who_changed_the_namespace_and_from_where(dora, alice, browser_of, published):

@@ -20,7 +20,7 @@ from apps.accounts.identity.sign_ins import address_of
 from apps.accounts.models import ApiToken, Role
 from apps.audit import reading
 from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent, AuditEventQuerySet
+from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 from apps.portal.frame.forms import PlainField, sentence
 from apps.portal.frame.namespace_tabs import frame_of
@@ -64,12 +64,12 @@ def own_activity(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
-    events = reading.of_namespace(row.canonical, since=row.created_at)
+    events = [reading.of_namespace(row.canonical, since=row.created_at)]
     return _answer(request, events, FilterForm(request.GET, ("namespace:",)), frame_of(row, Role.OWNER, "activity"))
 
 
 def _answer(
-    request: HttpRequest, events: AuditEventQuerySet, form: FilterForm, context: dict[str, Any]
+    request: HttpRequest, events: reading.Events, form: FilterForm, context: dict[str, Any]
 ) -> HttpResponseBase:
     """A page of events, or with `?format=csv` or `jsonl` all that match, as a file."""
     template = f"portal/activity/{'section' if 'namespace' in context else 'page'}.html"

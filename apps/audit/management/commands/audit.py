@@ -39,7 +39,7 @@ class Command(BaseCommand):
             wanted = reading.Filter.from_query(options)
         except Invalid as refused:
             raise CommandError(f"{refused} {refused.hint}") from None
-        for line in reading.export(wanted.of(AuditEvent.objects.all()), options["format"]):
+        for line in reading.export(wanted.of([AuditEvent.objects.all()]), options["format"]):
             self.stdout.write(line, ending="")
 
     def _verify(self, head: str, file: str, recorded: Path | None) -> None:
