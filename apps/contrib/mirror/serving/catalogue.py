@@ -82,7 +82,8 @@ def listed(providers: Iterable[UpstreamProvider]) -> list[Listed]:
     offered = UpstreamVersion.objects.filter(provider__in=keys).offered()
     # The places by their keys alone: all versions of the page are sorted for them.
     places = offered.annotate(place=by_provider).filter(place__lte=_HIGHEST).order_by().values("pk")
-    highest = list(UpstreamVersion.objects.filter(pk__in=places).only(*COLUMNS).order_by("provider", "-sort_key"))
+    theirs = UpstreamVersion.objects.filter(provider__in=keys)  # or PostgreSQL may read the versions of all
+    highest = list(theirs.filter(pk__in=places).only(*COLUMNS).order_by("provider", "-sort_key"))
     counted = offered.values("provider").order_by()
     numbers = dict(counted.annotate(number=Count("pk")).values_list("provider", "number"))
     exceptions = exceptions_of(PolicyException.objects.filter(version__in=[row.pk for row in highest]), now=now)
