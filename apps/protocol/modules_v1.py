@@ -32,6 +32,7 @@ from apps.modules.catalogue.documents import (
 from apps.modules.models import ModuleVersion
 from apps.protocol.base import ProtocolView
 from apps.protocol.locations import location_of
+from apps.releases.catalogue import search
 from apps.releases.catalogue.reading import listed_numbers
 
 LIMIT = 15
@@ -71,7 +72,7 @@ def list_document(request: Request, docs: QuerySet[Any]) -> dict[str, Any]:
     limit = min(_number(request, "limit", LIMIT) or LIMIT, MAX_LIMIT)
     offset = _number(request, "offset", 0)
     # No module is "verified" here, so a client that asks only for those gets none.
-    rows = [] if request.GET.get("verified") == "true" else list(docs[offset : offset + limit + 1])
+    rows = [] if request.GET.get("verified") == "true" else search.rows_of(docs, offset, offset + limit + 1)
     meta: dict[str, Any] = {"limit": limit, "current_offset": offset}
     if len(rows) > limit:
         meta |= {"next_offset": offset + limit, "next_url": _url(request, limit, offset + limit)}

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import BigIntegerField, BinaryField, CharField, F, Q, QuerySet
+from django.db.models import BigIntegerField, BinaryField, CharField, OuterRef, Q, QuerySet, Subquery
+from django.db.models.functions import Now
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
@@ -17,7 +18,7 @@ from apps.modules.models import Module, ModuleQuerySet, ModuleVersion
 from apps.releases.catalogue import nearest, search
 from apps.releases.catalogue.reading import latest_of, no_version, sort_key_of, with_people
 from apps.releases.cooldown import require_visible, shown
-from apps.releases.models import Kind, Release, SearchDoc, visible_now
+from apps.releases.models import Kind, Release, SearchDoc
 
 _LISTED = CompiledQuery(
     lambda: (
@@ -208,6 +209,7 @@ def _in_namespace(namespace: Namespace, filters: Mapping[str, str] | None) -> Qu
 
 
 def _with_source(docs: QuerySet[SearchDoc]) -> QuerySet[SearchDoc]:
-    """Without those whose only versions are held back."""
-    docs = docs.filter(visible_now("release__"))
-    return docs.select_related("namespace").annotate(source_url=F("release__module_version__module__source_url"))
+    """Without those whose only versions are held back: they are few, so a list asks for them alone."""
+    docs = docs.exclude(release__in=Release.objects.filter(visible_at__gt=Now()))
+    source = ModuleVersion.objects.filter(release=OuterRef("release")).values("module__source_url")
+    return docs.select_related("namespace").annotate(source_url=Subquery(source))
