@@ -198,7 +198,8 @@ _OCI_BY_STATUS: dict[int, str] = {
     HTTPStatus.SERVICE_UNAVAILABLE: "UNAVAILABLE",
 }
 # For errors before a view is found.
-_BY_PATH: dict[str, Dialect] = {
+_BY_PATH: dict[str, Dialect | None] = {
+    "/api/docs/": None,  # pages about the API
     "/v1/": registry_dialect,
     "/v2/": oci_dialect,
     "/api/": api_dialect,

@@ -98,6 +98,15 @@ def test_the_search_finds_sections_by_the_words_that_people_search_for_and_count
 
 
 @pytest.mark.django_db
+def test_a_page_about_the_api_that_is_not_there_is_a_page_that_was_not_found(client):
+    answer = client.get("/api/docs/nowhere")
+
+    assert (answer.status_code, answer["Content-Type"]) == (404, "text/html; charset=utf-8")
+    assert "The API has no group called nowhere." in answer.content.decode()
+    assert client.get("/api/docsx").headers["Content-Type"] == "application/json"
+
+
+@pytest.mark.django_db
 @for_each_row("url", ["/how-to-use", "/help", "/help/using", "/api/docs", "/api/docs/teams", "/help?q=token"])
 def test_all_of_docs_has_one_index_and_one_search(read, url):
     page = read(url)
