@@ -8,10 +8,12 @@ from django.http import HttpRequest
 from django.utils.html import format_html
 
 from apps.admin_base import Column, ReadOnlyAdmin, words
+from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
 from apps.audit.reading import about, by_or_about, name_subjects, people, with_actors
 
 REQUEST_ID_SHOWN = 8
+_LABELS = dict(Kind.choices)
 
 
 def _of_person(name: str) -> Q:
@@ -24,7 +26,7 @@ def _of_person(name: str) -> Q:
 
 @admin.register(AuditEvent)
 class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
-    list_display = ("at", "kind", "actor", "about", "from_address", "token_id", "request")
+    list_display = ("at", "event", "actor", "about", "from_address", "token_id", "request")
     list_filter = (
         words(
             "person",
@@ -61,6 +63,9 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
             ip_address(word)
             return found | Q(address=word)
         return found
+
+    # Of the field itself Django would expand all 151 choices for each row.
+    event = Column("kind", lambda event: _LABELS.get(event.kind, event.kind), order="kind")
 
     @admin.display(description="actor", ordering="actor_id")
     def actor(self, event: Any) -> str:
