@@ -58,7 +58,8 @@ def test_pages_mix_what_a_person_did_with_what_was_done_to_them_and_show_each_ev
     by, about, both = (olga.pk, f"user/{alice.pk}"), (alice.pk, "acme"), (alice.pk, f"user/{alice.pk}")
     for actor_id, subject in (by, about, both) * 3:
         record(Kind.USER_CHANGED, actor_id=actor_id, subject=subject)
-    cursor, pages = "", []
+    cursor = ""
+    pages: list[list[int]] = []
     while cursor or not pages:
         rows, cursor = reading.page(reading.of_person(alice.pk, tokens=[]), cursor=cursor, size=2)
         pages.append([row.pk for row in rows])
