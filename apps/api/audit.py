@@ -15,7 +15,6 @@ from apps.api.frame.base import ApiView, operation
 from apps.api.frame.shapes import OffsetField, Shape, page
 from apps.audit import reading
 from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent, AuditEventQuerySet
 from apps.lib.errors import Invalid
 
 _QUERY = {
@@ -60,9 +59,9 @@ EventPage = page("EventPage", events=Event(many=True))
 class AuditView(ApiView):
     """Pages, the newest event first, or a file."""
 
-    def events(self, request: Request, all_events: AuditEventQuerySet) -> HttpResponseBase:
+    def events(self, request: Request, events: reading.Events) -> HttpResponseBase:
         query = request.query_params
-        events = reading.Filter.from_query(query).of([all_events])
+        events = reading.Filter.from_query(query).of(events)
         form = query.get("format", "")
         if form in reading.CONTENT_TYPES:
             self.count("export")
@@ -77,7 +76,7 @@ class AuditList(AuditView):
     @operation("Read the audit (staff)", answers={200: EventPage}, scope="manage", **_ASKED)
     def get(self, request: Request) -> HttpResponseBase:
         operators.require_everywhere(self.viewer, "audit.view_auditevent")
-        return self.events(request, AuditEvent.objects.all())
+        return self.events(request, reading.everything())
 
 
 class NamespaceAudit(AuditView):

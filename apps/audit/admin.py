@@ -1,5 +1,7 @@
 from contextlib import suppress
+from functools import reduce
 from ipaddress import ip_address
+from operator import or_
 from typing import Any
 
 from django.contrib import admin
@@ -20,8 +22,7 @@ def _of_person(name: str) -> Q:
     found = list(people().filter(username=name).order_by("api_tokens__pk").values_list("pk", "api_tokens__pk"))
     if not found:
         return Q(pk__in=())
-    by, about_them = by_or_about(found[0][0], tokens=[token for _, token in found if token is not None])
-    return by | about_them
+    return reduce(or_, by_or_about(found[0][0], tokens=[token for _, token in found if token is not None]))
 
 
 @admin.register(AuditEvent)
@@ -57,8 +58,8 @@ class AuditEventAdmin(ReadOnlyAdmin[AuditEvent]):
         return name_subjects([event])[0] if event is not None else None
 
     def search_condition(self, word: str) -> Q:
-        by, about_them = about(people().filter(username__begins=word))
-        found = Q(subject__begins=word) | Q(request_id=word) | by | about_them
+        people_named = about(people().filter(username__begins=word))
+        found = reduce(or_, people_named, Q(subject__begins=word) | Q(request_id=word))
         with suppress(ValueError):
             ip_address(word)
             return found | Q(address=word)

@@ -64,7 +64,7 @@ def own_activity(request: HttpRequest) -> HttpResponseBase:
 @require_safe
 def namespace_activity(request: HttpRequest, namespace: str) -> HttpResponseBase:
     row = namespace_for(session_viewer(request), namespace, need=Role.OWNER)
-    events = [reading.of_namespace(row.canonical, since=row.created_at)]
+    events = reading.of_namespace(row.canonical, since=row.created_at)
     return _answer(request, events, FilterForm(request.GET, ("namespace:",)), frame_of(row, Role.OWNER, "activity"))
 
 

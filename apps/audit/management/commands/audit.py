@@ -8,7 +8,6 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from apps.audit import chain, heads, reading
-from apps.audit.models import AuditEvent
 from apps.lib.errors import Invalid
 
 
@@ -39,7 +38,7 @@ class Command(BaseCommand):
             wanted = reading.Filter.from_query(options)
         except Invalid as refused:
             raise CommandError(f"{refused} {refused.hint}") from None
-        for line in reading.export(wanted.of([AuditEvent.objects.all()]), options["format"]):
+        for line in reading.export(wanted.of(reading.everything()), options["format"]):
             self.stdout.write(line, ending="")
 
     def _verify(self, head: str, file: str, recorded: Path | None) -> None:
