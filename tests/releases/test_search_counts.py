@@ -36,6 +36,7 @@ def frequency(request, monkeypatch):
     monkeypatch.setattr(search, "MAX_WEIGHED_TERMS", terms)
     monkeypatch.setattr(search, "MAX_WORD_ROWS", rows)
     monkeypatch.setattr(search, "MAX_NAMED_DOCS", docs)
+    monkeypatch.setattr(search, "MAX_PLANNED_KEYS", 1_000 if request.param == "rare" else 1)
 
 
 @pytest.fixture

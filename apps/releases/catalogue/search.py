@@ -287,9 +287,12 @@ class Keys(Expression):
         self.count, self.text = len(keys), ", ".join(str(int(key)) for key in keys)
 
     def as_sql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:  # noqa: ARG002  # Django's
-        if connection.vendor == "postgresql" and self.count > MAX_PLANNED_KEYS:
-            return f"(SELECT unnest('{{{self.text}}}'::bigint[]))", ()
         return f"({self.text})", ()
+
+    def as_postgresql(self, compiler: Any, connection: Any) -> tuple[str, tuple[str | int, ...]]:
+        if self.count <= MAX_PLANNED_KEYS:
+            return self.as_sql(compiler, connection)
+        return f"(SELECT unnest('{{{self.text}}}'::bigint[]))", ()
 
 
 def among(namespaces: Namespaces) -> Q:
