@@ -177,7 +177,7 @@ class Parts:
         """Tests are dealt out one by one: each worker would make what the file shares. Long files have several parts,
         or one worker would be busy with the last of them while the others have nothing to do.
         """
-        alone = [item for item in items if not group_of(item) and has_a_fixture_of_its_file(item)]
+        alone = [item for item in items if not group_of(item) and any(made_for_a_file(item))]
         count, seen = Counter(path_of(item.nodeid) for item in alone), Counter[str]()
         for item in alone:
             path = path_of(item.nodeid)
@@ -186,6 +186,7 @@ class Parts:
             seen[path] += 1
 
 
-def has_a_fixture_of_its_file(item: pytest.Item) -> bool:
-    fixtures = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
-    return any(definitions[-1].scope == "module" for definitions in fixtures)
+def made_for_a_file(item: pytest.Item) -> Iterator[pytest.FixtureDef[Any]]:
+    """Yield the fixtures of the test that are made once for its file."""
+    found = item._fixtureinfo.name2fixturedefs.values() if isinstance(item, pytest.Function) else ()
+    return (definitions[-1] for definitions in found if definitions[-1].scope == "module")

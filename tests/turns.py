@@ -11,7 +11,7 @@ from zlib import crc32
 
 import pytest
 
-from tests.larders import SHARED
+from tests.larders import SHARED, made_for_a_file
 from tests.mutations import mutations
 from tests.progress import path_of
 
@@ -37,15 +37,9 @@ def guards(name: str, named: set[str]) -> bool:
 def dealt_as(item: pytest.Item) -> str:
     """Return what has its turn as one: the test, or the file if its tests share what they have to make first."""
     starts = item.get_closest_marker("live") and set(SHARED).isdisjoint(getattr(item, "fixturenames", ()))
-    return path_of(item.nodeid) if starts or has_a_fixture_of_its_own_file(item) else item.nodeid.partition("@")[0]
-
-
-def has_a_fixture_of_its_own_file(item: pytest.Item) -> bool:
-    """Return whether the file declares what its tests share; what a conftest declares is cheap beside a Larder."""
-    if not isinstance(item, pytest.Function):
-        return False
-    found = item._fixtureinfo.name2fixturedefs.values()
-    return any(one[-1].scope == "module" and one[-1].func.__module__ == item.module.__name__ for one in found)
+    # What a conftest declares is cheap beside a Larder.
+    shares = any(one.baseid == path_of(item.nodeid) for one in made_for_a_file(item))
+    return path_of(item.nodeid) if starts or shares else item.nodeid.partition("@")[0]
 
 
 @pytest.hookimpl(tryfirst=True)
