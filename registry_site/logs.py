@@ -96,6 +96,8 @@ def configure(*, level: str, as_json: bool) -> None:
             "loggers": {
                 "django.server": {"level": "WARNING"},
                 "django.request": {"level": "CRITICAL"},
+                # At DEBUG it writes all that a template was given, up to a megabyte, wherever that lacks a variable.
+                "django.template": {"level": "INFO"},
                 "celery.worker.strategy": {"level": "WARNING"},
                 "celery.app.trace": {"level": "WARNING"},
                 "celery.beat": {"level": "WARNING"},

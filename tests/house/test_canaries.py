@@ -225,7 +225,6 @@ def test_no_route_writes_down_a_secret_in_its_path_or_its_host(scene, ledger, ro
 def test_no_defect_writes_a_secret_down(scene, person, ledger, room):
     """Every query fails with a text full of secrets, as drivers' errors quote what they were given."""
     client, token, csrf = person
-    logging.getLogger().setLevel("INFO")  # DEBUG adds a traceback for each variable that an error page lacks
     headers = headers_with(token, scene) | {"X-CSRFToken": csrf}
     said = "\n".join(text for text, _ in canaries.SHOWN.values())
 
