@@ -4,12 +4,14 @@ Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which s
 entry of the mutations names is never left out: so each protection is looked at by every run.
 """
 
+from collections.abc import Iterable
 from datetime import date
 from functools import cache
 from pathlib import Path
 from zlib import crc32
 
 import pytest
+from _pytest.mark import ParameterSet
 
 from tests.larders import SHARED, made_for_a_file
 from tests.mutations import mutations
@@ -19,6 +21,19 @@ TODAY = date.today().toordinal()  # noqa: DTZ011  # any day will do
 DAYS = 8
 DEAR, NEVER = ("live", "slow"), ("smoke", "full")
 FILES_BY = ("both", "full")  # the Makefile hands pytest the files with these marks alone
+
+
+def is_due(number: int, days: int = DAYS) -> bool:
+    """Return whether what has this number in an order that stays is looked at today."""
+    return number % days == TODAY % days
+
+
+def in_turn(values: Iterable[object], days: int = DAYS) -> list[ParameterSet]:
+    """Return a test's parameters, of which a run has those that are due, and `make nightly` all."""
+    return [
+        pytest.param(value, marks=() if is_due(number, days) else pytest.mark.nightly)
+        for number, value in enumerate(values)
+    ]
 
 
 def guarding() -> set[str]:
@@ -54,7 +69,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if marks.isdisjoint(DEAR) or not marks.isdisjoint(NEVER) or guards(item.nodeid, named):
             continue
         item.add_marker(pytest.mark.turns)
-        if crc32(dealt_as(item).encode()) % DAYS != TODAY % DAYS:
+        if not is_due(crc32(dealt_as(item).encode())):
             item.add_marker(pytest.mark.nightly)
 
 

@@ -21,6 +21,7 @@ from registry_site.server.handler import Utf8Request
 from tests import openapi
 from tests.house import scenario
 from tests.house.policy.table import ROUTES
+from tests.turns import in_turn
 
 pytestmark = pytest.mark.matrix
 
@@ -31,7 +32,7 @@ NOT_SENT = {"Content-Type", "Content-Length", "Accept-Encoding"}
 DESCRIBED = sorted(
     operation["operationId"] for methods in api_document.document()["paths"].values() for operation in methods.values()
 )
-EVERY = 10
+DAYS = 10
 
 
 @cache
@@ -51,13 +52,7 @@ def own_request(monkeypatch):
     monkeypatch.setattr("django.test.client.WSGIRequest", Utf8Request)
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.nightly] if number % EVERY else [])
-        for number, name in enumerate(DESCRIBED)
-    ],
-)
+@pytest.mark.parametrize("name", in_turn(DESCRIBED, DAYS))
 def test_each_answer_is_as_the_schema_says(scene, client_of, own_request, name):
     from schemathesis import GenerationMode
 

@@ -23,6 +23,7 @@ from tests.house.policy.table import ROUTES, TABLES, kind_of
 from tests.house.scans import declared, plans, tables
 from tests.house.scans.declared import QUERIES, SEARCHES
 from tests.rows import undone
+from tests.turns import in_turn
 
 ON_POSTGRES = pytest.mark.skipif(
     settings.TEST_DATABASE != "postgres", reason="SQLite plans otherwise, and tests/admin/test_plans.py reads its plans"
@@ -31,6 +32,7 @@ pytestmark = [pytest.mark.both, pytest.mark.matrix, pytest.mark.timeout(1200)]
 ASKED = sorted(name for name in TABLES if "GET" in TABLES[name])
 EDGES = sorted({name.rpartition(":")[0] for name in ASKED})  # none: sign-in, health
 PAGES = list(admin.site._registry.values())
+DAYS = 4  # in which each has its turn
 BY_DESIGN = declared.BY_DESIGN | rooms.rows("BY_DESIGN")
 
 
@@ -140,7 +142,7 @@ def test_every_table_that_grows_is_large_here(scene):
 
 
 @ON_POSTGRES
-@pytest.mark.parametrize("edge", EDGES)
+@pytest.mark.parametrize("edge", in_turn(EDGES, DAYS))
 def test_no_route_reads_a_growing_table_whole(scene, client_of, subtests, edge):
     for name in (name for name in ASKED if name.rpartition(":")[0] == edge):
         people = ("nobody", "dora-manage", "olga-manage") if kind_of(name) == "token" else ("nobody", "dora", "olga")
@@ -164,7 +166,7 @@ def admin_urls(page: Any, olga: Any) -> Asked:
 
 
 @ON_POSTGRES
-@pytest.mark.parametrize("room", sorted({page.opts.app_label for page in PAGES}))
+@pytest.mark.parametrize("room", in_turn(sorted({page.opts.app_label for page in PAGES}), DAYS))
 def test_no_page_of_the_admin_reads_a_growing_table_whole(scene, client_of, subtests, room):
     olga = client_of("olga")
     for page in (page for page in PAGES if page.opts.app_label == room):
