@@ -146,22 +146,6 @@ def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf,
         assert "checksum" in done.stderr.lower()
 
 
-def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
-    workspace = terraform()
-    workspace.credentials(shelf.read)
-    workspace.netrc(shelf.read)
-    workspace.module("vpc", "acme/vpc/aws", "1.2.0")
-    mark = said(live)
-
-    done = workspace.init()
-
-    assert done.returncode == 0, done.stderr
-    assert [(line["method"], line["auth"], line["status"]) for line in access_lines(live, mark)[-2:]] == [
-        ("HEAD", "basic", 200),
-        ("GET", "basic", 200),
-    ]
-
-
 def test_case_2_with_its_setting_the_archive_answers_the_registry_token(tmp_path, terraform):
     """tofu 1.12 then asks for the archive itself: its recorded request stands in, terraform drives the same server."""
     with start_live(
