@@ -120,7 +120,6 @@ def test_the_keyboard_alone_publishes(page, space, archive):
     expect_published(page)
 
 
-@pytest.mark.smoke
 def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, watch: Watch):
     watch.expect("status of 422")
     page = open_browser(java_script_enabled=False).new_page()

@@ -102,7 +102,6 @@ def test_a_dropped_build_folder_is_understood_before_it_is_sent_and_published(pa
     page.wait_for_url(f"**/providers/{larder_of_keys}/dropped/1.2.0")
 
 
-@pytest.mark.smoke
 def test_zips_alone_are_signed_by_the_registry_and_the_protocols_are_asked(page, larder_of_keys, folder):
     choose(page, folder(zips("zipped")), larder_of_keys)
     expect(page.locator("[data-plan-signing=registry]")).to_contain_text("Registry-signed")

@@ -94,7 +94,6 @@ def test_netrc_goes_with_the_packages_of_a_private_provider(live, depot, terrafo
 
 
 @pytest.mark.needs("skopeo")
-@pytest.mark.smoke
 def test_docker_login_opens_private_modules_and_providers_as_packages(live, shelf, depot, token, tmp_path):
     skopeo = Program("skopeo", tmp_path, live)
     config = tmp_path / "home" / ".docker" / "config.json"

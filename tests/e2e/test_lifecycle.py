@@ -81,7 +81,6 @@ def test_where_all_are_yanked_the_client_says_that_there_is_no_version(request, 
     assert "cannot be found" not in said
 
 
-@pytest.mark.smoke
 def test_what_is_restored_installs_again(request, terraform, publish, act):
     name = name_for(request, "restored")
     publish(name, ["1.2.0"])

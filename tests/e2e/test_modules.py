@@ -70,7 +70,6 @@ def test_it_loads_a_module_with_every_construct_that_larder_reads(live, shelf, t
     assert "valid" in workspace.run("validate").stdout
 
 
-@pytest.mark.smoke
 def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terraform):
     workspace = terraform()
     workspace.module("vpc", "acme/vpc/aws", "1.2.0")
@@ -84,7 +83,6 @@ def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terra
 
 
 @pytest.mark.parametrize("is_right", [True, False])
-@pytest.mark.smoke
 def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
     def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
         location = answer.headers.get("X-Terraform-Get", "")

@@ -37,7 +37,6 @@ def file(tmp_path):
 
 
 @pytest.mark.parametrize("chunk", [0, 65_536])
-@pytest.mark.smoke
 def test_a_file_comes_back_as_it_was_pushed(live, shelf, client, file, tmp_path, chunk):
     target = f"{live.host}/acme/oras-{chunk}/python:pushed"
     more = {"do_chunked": True, "chunk_size": chunk} if chunk else {}

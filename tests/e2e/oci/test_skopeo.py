@@ -49,7 +49,6 @@ def test_what_was_copied_in_is_listed_read_copied_out_and_deleted(live, shelf, s
     assert "manifest unknown" in skopeo.refused("inspect", "--raw", address).lower()
 
 
-@pytest.mark.smoke
 def test_a_release_is_a_package(live, shelf, skopeo):
     address = f"docker://{live.host}/open/vpc/aws"
 

@@ -87,17 +87,6 @@ def test_a_killed_child_comes_back_and_its_own_children_go(own: Live, name: str)
     eventually(lambda: answers(own))
 
 
-def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
-    with start_live(tmp_path, why="it runs beside another, and is stopped") as other:
-        assert answers(own)
-        assert answers(other)
-        assert signs_in(other, other.admin_password)
-        assert not signs_in(own, other.admin_password)
-        other.process.send_signal(signal.SIGTERM)
-        assert other.process.wait(timeout=60) == 0
-    assert answers(own)
-
-
 REVOKE = """
 from apps.accounts.access.gate import NOBODY
 from apps.accounts.identity import tokens
