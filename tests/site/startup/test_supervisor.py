@@ -62,7 +62,6 @@ def test_a_port_that_is_taken_is_named(own: Live, tmp_path: Path) -> None:
 
 
 def test_what_it_makes_is_for_its_owner_alone(own: Live) -> None:
-    assert own.data_dir.stat().st_mode & 0o777 == 0o700
     assert (own.data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
