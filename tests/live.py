@@ -142,8 +142,8 @@ class Live:
 class FirstRun:
     """The data folder of the test run's first Larder when it was ready: tables, static files, CA and demo.
 
-    Those after it, in any worker of xdist, begin with a copy, which saves them most of their start. tests/site begins
-    with nothing at all.
+    Those after it, in any worker of xdist, begin with a copy, which saves them most of their start; those that differ
+    in what it holds begin with the tables alone. test_make.py begins with nothing at all.
     """
 
     def __init__(self) -> None:
@@ -157,7 +157,13 @@ class FirstRun:
             self.turn.end()
             shutil.copytree(self.kept, data_dir)
             data_dir.chmod(0o700)
-        elif COPY.exists():  # its tables are those of the tests' own database: to make them takes half a minute
+        else:
+            self.lay_out_tables(data_dir)
+
+    @staticmethod
+    def lay_out_tables(data_dir: Path) -> None:
+        """Those of the tests' own database, where there is one already: to make them takes half a minute."""
+        if COPY.exists():
             data_dir.mkdir(mode=0o700, parents=True)
             shutil.copyfile(COPY, data_dir / "db.sqlite3")
 
@@ -222,14 +228,16 @@ def start_live(
     data_dir = folder / "data"
     # Another public address has another certificate authority.
     unusual = {"LARDER_ADMIN_PASSWORD", "LARDER_DATABASE_URL", "LARDER_DEMO", "LARDER_STORAGE_URL", "LARDER_PUBLIC_URL"}
-    is_usual = checkout == CHECKOUT and not unusual & variables.keys()
+    is_ours = checkout == CHECKOUT and not stack.IS_FULL
+    is_usual = is_ours and not unusual & variables.keys()
     if stack.IS_FULL:
         variables = stack.variables(data_dir) | variables
-        is_usual = False
     environment = environment_of(data_dir, port, **variables)
     folder.mkdir(parents=True, exist_ok=True)
     if is_usual and not data_dir.exists():
         first_run.lay_out(data_dir)
+    elif is_ours and "LARDER_DATABASE_URL" not in variables and not data_dir.exists():
+        first_run.lay_out_tables(data_dir)
     output = folder / "output.txt"
     output.unlink(missing_ok=True)
     with output.open("ab") as sink:

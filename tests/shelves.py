@@ -1,4 +1,4 @@
-"""The cast's namespaces, what Alice publishes there, and the shelf: one release that the tests of a file share.
+"""The cast's namespaces, what Alice publishes there, and the shelf: releases that the tests of a file share.
 
 Publishing takes longer than what most tests read of it. The shelf is in a transaction around those of its tests.
 """
@@ -22,7 +22,7 @@ from tests.builders.archives import module_zip
 from tests.sessions import in_browser
 
 USUAL = ("acme/vpc/aws", "1.2.0")
-# Of the file whose tests run: the release, its stored bytes, and whether the test under way has asked for it.
+# Of the file whose tests run: the releases, their stored bytes, and what the test under way has asked for.
 _shelf: dict[str, Any] = {}
 
 
@@ -60,8 +60,8 @@ def publish(address: str, version: str, data: bytes | None, user: User) -> Relea
 
 
 @contextmanager
-def laid_out(blobs: Path) -> Iterator[None]:
-    """Publish the usual release, and undo it in the end."""
+def laid_out(blobs: Path, *others: str) -> Iterator[None]:
+    """Publish the usual release, and those of other modules, and undo it in the end."""
     block: Any = transaction.atomic()
     block._from_testcase = True  # as that of Django's TestCase: a durable block may be inside
     kept = blobs.with_name("shelf")
@@ -72,9 +72,10 @@ def laid_out(blobs: Path) -> Iterator[None]:
             space("pantry", Visibility.PUBLIC),
             space("hall", Visibility.INTERNAL),
         ]
-        release = publish(*USUAL, None, publisher("alice", *spaces))
+        alice, (usual, version) = publisher("alice", *spaces), USUAL
+        releases = {(one, version): publish(one, version, None, alice).pk for one in (*others, usual)}
         shutil.copytree(blobs, kept)
-        _shelf.update(release=release.pk, kept=kept, is_taken=False)
+        _shelf.update(releases=releases, kept=kept, taken=set())
         try:
             yield
         finally:
@@ -86,13 +87,13 @@ def laid_out(blobs: Path) -> Iterator[None]:
 def lay_out_again(blobs: Path) -> None:
     """At the beginning of a test."""
     if _shelf:
-        _shelf["is_taken"] = False
+        _shelf["taken"].clear()
         shutil.copytree(_shelf["kept"], blobs)
 
 
-def taken() -> Release | None:
+def taken(*which: str) -> Release | None:
     """Return the release on the shelf, once in a test: a test that publishes again means it."""
-    if not _shelf or _shelf["is_taken"]:
+    if not _shelf or which in _shelf["taken"] or which not in _shelf["releases"]:
         return None
-    _shelf["is_taken"] = True
-    return Release.objects.get(pk=_shelf["release"])
+    _shelf["taken"].add(which)
+    return Release.objects.get(pk=_shelf["releases"][which])

@@ -231,6 +231,24 @@ def archive(tmp_path: Path) -> Callable[..., Path]:
     return write
 
 
+def follow_the_link(page: Page, at: str) -> None:
+    page.goto(f"{at}/")
+    page.get_by_role("link", name="Sign in").first.click()
+    page.wait_for_url(f"{at}/account/login/")  # without `next`
+
+
+def sign_out(page: Page, at: str) -> None:
+    page.goto(f"{at}/account/logout/")
+    page.locator("main").get_by_role("button", name="Sign out").click()
+    page.wait_for_url(f"{at}/")
+
+
+def expect_home_of(page: Page, name: str, at: str) -> None:
+    page.wait_for_url(f"{at}/")
+    page.goto(f"{at}/account/")
+    expect(page.get_by_text(f"You are signed in as {name}")).to_be_visible()
+
+
 def findings_in_both_themes(page: Page) -> list[str]:
     """Without motion: a colour on its way from one theme to the other has no contrast of its own."""
     found = []

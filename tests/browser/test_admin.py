@@ -57,20 +57,6 @@ def test_a_release_is_uploaded_from_the_admin(page, space, archive):
     page.wait_for_url("**/admin/releases/release/*/change/")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["with-js", "without-js"])
-def test_a_version_is_yanked_with_a_reason(open_browser, module, scripts):
-    page = open_browser(java_script_enabled=scripts).new_page()
-    address = module(f"yanked-{'with' if scripts else 'without'}-js")
-    page.goto(f"/admin/modules/moduleversion/?q={address}")
-    row = page.locator("#result_list tbody tr")
-    row.locator("summary", has_text="More").click()
-    row.get_by_role("button", name="Yank…").click()
-    page.get_by_label("Reason").fill("It deletes the volume.")
-    page.get_by_role("button", name="Yank").click()
-    expect(page.get_by_text("Yanked: 1.")).to_be_visible()
-    expect(row.locator(".badge--warn", has_text="yanked")).to_be_visible()
-
-
 def test_the_page_that_asks_for_a_reason_can_be_used_by_everybody(page, module, watch):
     page.goto(f"/admin/modules/moduleversion/?q={module('reasoned')}")
     page.locator("input.action-select").check()

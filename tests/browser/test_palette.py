@@ -76,17 +76,6 @@ def test_enter_before_the_options_searches_on_the_page(page, tapir):
     expect(page).to_have_url(re.compile(rf"/modules/{tapir}/1.0.0/inputs#input_snout_length$"))
 
 
-def test_the_search_page_follows_what_is_typed(page, tapir):
-    page.goto("/search")
-    page.locator("#everything-q").press_sequentially("snout_lenght")
-
-    expect(page.locator("[data-corrected]")).to_contain_text("snout length")
-    # Two words that are one name find what declares it as well.
-    expect(page.locator("#result-count")).to_have_text("2 results")
-    expect(page).to_have_url(re.compile(r"/search\?q=snout_lenght$"))
-    assert findings_in_both_themes(page) == []
-
-
 def test_everybody_can_use_the_palette_on_a_narrow_screen(open_browser, tapir):
     page = open_browser(viewport={"width": 320, "height": 640}).new_page()
     page.goto("/how-to-use")
@@ -109,14 +98,3 @@ def test_shortcuts_that_are_off_stay_off(page, tapir):
     page.keyboard.press("Control+k")
     expect(page.locator("#palette")).to_be_hidden()
     page.evaluate("localStorage.removeItem('larder-shortcuts-off')")
-
-
-def test_it_leads_to_a_section_of_the_help(page):
-    page.goto("/")
-    page.keyboard.press("/")
-    typed(page, "secret key rotate")
-    expect(active(page)).to_contain_text("Rotate the secret key")
-    page.keyboard.press("Enter")
-
-    expect(page).to_have_url(re.compile(r"/help/operations/keys#user-content-rotate-the-secret-key$"))
-    expect(page.get_by_role("heading", name="Rotate the secret key")).to_be_in_viewport()

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
-from tests.browser.conftest import findings_in_both_themes
+from tests.browser.conftest import expect_home_of, findings_in_both_themes, follow_the_link, sign_out
 from tests.live import Live
 
 pytestmark = pytest.mark.live
@@ -44,12 +44,6 @@ def at_localhost(live: Live, path: str) -> str:
     return live.url.replace("127.0.0.1", "localhost") + path
 
 
-def sign_out(page: Page, live: Live) -> None:
-    page.goto(at_localhost(live, "/account/logout/"))
-    page.locator("main").get_by_role("button", name="Sign out").click()
-    page.goto(at_localhost(live, "/account/login/?next=/tokens"))
-
-
 @pytest.mark.smoke
 def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> None:
     page = paula
@@ -62,7 +56,8 @@ def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> No
     page.get_by_role("button", name="Add a passkey").click()
     expect(page.locator("[data-recovery-codes] li")).to_have_count(10)
 
-    sign_out(page, live)
+    sign_out(page, at_localhost(live, ""))
+    page.goto(at_localhost(live, "/account/login/?next=/tokens"))
     page.get_by_label("User name").fill("paula")
     page.get_by_label("Password", exact=True).fill(PASSWORD)
     page.get_by_role("button", name="Sign in", exact=True).click()
@@ -71,9 +66,10 @@ def test_a_passkey_from_the_first_day_to_the_last(live: Live, paula: Page) -> No
     page.get_by_role("button", name="Use a passkey").click()
     page.wait_for_url(at_localhost(live, "/tokens"))
 
-    sign_out(page, live)
+    sign_out(page, at_localhost(live, ""))
+    follow_the_link(page, at_localhost(live, ""))
     page.get_by_role("button", name="Sign in with a passkey").click()
-    page.wait_for_url(at_localhost(live, "/tokens"))
+    expect_home_of(page, "paula", at_localhost(live, ""))
 
     page.goto(at_localhost(live, "/account/reauthenticate/?next=/account/second-factor"))
     assert findings_in_both_themes(page) == []

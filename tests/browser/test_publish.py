@@ -2,8 +2,7 @@
 
 import base64
 import os
-import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 from playwright.sync_api import BrowserContext, expect
@@ -11,26 +10,9 @@ from playwright.sync_api import BrowserContext, expect
 from tests.browser.conftest import Watch, serious_findings
 from tests.browser.publishing import describe, expect_published, step, tab_to
 from tests.builders.archives import module_zip
-from tests.live import Live
-from tests.site.processes import children
 
 pytestmark = pytest.mark.live
 OpenBrowser = Callable[..., BrowserContext]
-
-
-@pytest.fixture
-def stopped_worker(live: Live) -> Iterator[Callable[[], None]]:
-    """Every worker stands still until the value is called, or the test ends."""
-    workers = children(live.process.pid, "worker")
-    assert workers
-
-    def send(number: signal.Signals) -> None:
-        for pid in workers:
-            os.kill(pid, number)
-
-    send(signal.SIGSTOP)
-    yield lambda: send(signal.SIGCONT)
-    send(signal.SIGCONT)
 
 
 @pytest.mark.full
@@ -138,7 +120,6 @@ def test_the_keyboard_alone_publishes(page, space, archive):
     expect_published(page)
 
 
-@pytest.mark.smoke
 def test_it_works_without_javascript(open_browser: OpenBrowser, space, archive, watch: Watch):
     watch.expect("status of 422")
     page = open_browser(java_script_enabled=False).new_page()
@@ -171,25 +152,6 @@ def test_a_broken_rule_is_explained_beside_its_field_and_keeps_the_file(page, sp
     expect(page.get_by_label("Name", exact=True)).to_have_attribute("aria-invalid", "true")
     assert serious_findings(page) == []
     page.get_by_label("Name", exact=True).fill("upper")
-    page.get_by_role("button", name="Publish").click()
-    page.wait_for_url("**/releases/*")
-    expect_published(page)
-
-
-def test_a_refused_archive_shows_its_reasons_and_its_number_can_be_tried_again(page, space, archive):
-    describe(page, space, "retried")
-    page.locator("#file").set_input_files(archive("retried-1.0.0.zip", b"this is no zip archive"))
-    page.get_by_role("button", name="Publish").click()
-    page.wait_for_url("**/releases/*")
-    reasons = page.locator("[data-reasons]")
-    expect(reasons).to_contain_text("Found", timeout=30_000)
-    expect(reasons).to_contain_text("Expected")
-    expect(reasons).to_contain_text("How to fix it")
-    expect(page.get_by_text("1.0.0 is still free")).to_be_visible()
-    page.get_by_role("link", name="Try again").click()
-    expect(page.get_by_label("Name", exact=True)).to_have_value("retried")
-    expect(page.get_by_label("Version", exact=True)).to_have_value("1.0.0")
-    page.locator("#file").set_input_files(archive("retried-1.0.0.zip"))
     page.get_by_role("button", name="Publish").click()
     page.wait_for_url("**/releases/*")
     expect_published(page)
@@ -240,26 +202,3 @@ def test_the_servers_own_refusal_of_a_size_is_shown(page, space, archive, watch:
     page.locator("#file").set_input_files(path)
     page.get_by_role("button", name="Publish").click()
     expect(page.get_by_role("alert")).to_contain_text("module_archive_max_bytes of LARDER_LIMITS", timeout=30_000)
-
-
-def test_a_page_that_was_closed_shows_the_real_step_and_a_second_browser_agrees(
-    open_browser: OpenBrowser, space, archive, stopped_worker
-):
-    first = open_browser().new_page()
-    describe(first, space, "reopened")
-    first.locator("#file").set_input_files(archive("reopened-1.0.0.zip"))
-    first.get_by_role("button", name="Publish").click()
-    first.wait_for_url("**/releases/*")
-    url = first.url
-    first.close()
-    pages = [open_browser().new_page() for _ in range(2)]
-    for page in pages:
-        page.goto(url)
-        expect(step(page, "received", "done")).to_be_visible()
-    page.wait_for_timeout(2_500)  # no page plays progress that did not happen
-    for page in pages:
-        expect(step(page, "checked", "waiting")).to_be_visible()
-        expect(page.get_by_text("Waiting for a worker")).to_be_visible()
-    stopped_worker()
-    for page in pages:
-        expect_published(page)

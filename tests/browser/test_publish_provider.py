@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
 from tests.browser.conftest import Watch, serious_findings
-from tests.browser.publishing import choose_a_new_one, drop, expect_published, hurry_until_it_gives_up, tab_to
+from tests.browser.publishing import choose_a_new_one, drop, expect_published, hurry_until_it_gives_up
 from tests.builders import providers
 from tests.builders.keys import signing_key
 from tests.builders.zips import Member
@@ -102,7 +102,6 @@ def test_a_dropped_build_folder_is_understood_before_it_is_sent_and_published(pa
     page.wait_for_url(f"**/providers/{larder_of_keys}/dropped/1.2.0")
 
 
-@pytest.mark.smoke
 def test_zips_alone_are_signed_by_the_registry_and_the_protocols_are_asked(page, larder_of_keys, folder):
     choose(page, folder(zips("zipped")), larder_of_keys)
     expect(page.locator("[data-plan-signing=registry]")).to_contain_text("Registry-signed")
@@ -181,31 +180,6 @@ def test_a_general_manifest_tells_the_protocols_and_stays(page, larder_of_keys, 
     page.wait_for_url("**/releases/*")
     expect_published(page)
     expect(page.locator("#release-status [data-file]")).to_have_count(3)
-
-
-def test_the_keyboard_alone_publishes(page, larder_of_keys, folder):
-    path = folder(zips("typed"))
-    page.on("filechooser", lambda _: None)  # Playwright tells the browser of the first listener alone, without waiting
-    page.goto(PAGE)
-    tab_to(page, "#file")
-    with page.expect_file_chooser() as chooser:
-        page.keyboard.press("Space")
-    chooser.value.set_files(sorted(path.iterdir()))
-    expect(page.locator("[data-plan]")).to_be_visible()
-    page.locator("#file").focus()
-    if page.locator("#id_provider").count():
-        tab_to(page, "#id_provider")
-        page.keyboard.press("Home")
-        page.keyboard.press("ArrowDown")  # a new provider
-    tab_to(page, "#id_namespace")
-    page.keyboard.type(larder_of_keys)
-    expect(page.locator("[data-plan-title]")).to_have_text(f"{larder_of_keys}/typed 1.2.0")
-    tab_to(page, "[name=protocols]")
-    page.keyboard.press("Space")
-    tab_to(page, "form[data-provider-publish] [type=submit]")
-    page.keyboard.press("Enter")
-    page.wait_for_url("**/releases/*")
-    expect_published(page)
 
 
 def large(type: str) -> dict[str, bytes]:  # noqa: A002 - as above

@@ -1,11 +1,7 @@
 """More ways to a release: tarballs, a monorepo, and questions to the person."""
 
-import io
-import re
-import tarfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
@@ -25,18 +21,6 @@ MONOREPO = {
 }
 
 
-def tarball(files: Mapping[str, str], top: str, form: str = "gz") -> bytes:
-    """Return a tarball in the form of a Git host: everything below one folder."""
-    data = io.BytesIO()
-    mode: Literal["w:gz", "w:xz"] = "w:gz" if form == "gz" else "w:xz"
-    with tarfile.open(fileobj=data, mode=mode) as archive:
-        for name, text in files.items():
-            member = tarfile.TarInfo(f"{top}/{name}")
-            member.size = len(text.encode())
-            archive.addfile(member, io.BytesIO(text.encode()))
-    return data.getvalue()
-
-
 def begin(page: Page, space: str, name: str, path: Path) -> None:
     """Fill in the form of a module's 1.0.0 and choose the archive."""
     describe(page, space, name)
@@ -50,25 +34,6 @@ def own_folders(page: Page) -> Locator:
 
 def wait_for(page: Page, state: str) -> None:
     expect(page.locator(f"#release-status[data-state={state}]")).to_be_visible(timeout=30_000)
-
-
-@pytest.mark.parametrize("suffix", ["tar.gz", "tar.xz"])
-def test_a_tarball_of_a_git_host_is_published_as_a_zip(page, space, archive, suffix):
-    form = suffix.rpartition(".")[2]
-    path = archive(f"terraform-local-packed{form}-1.3.0.{suffix}", tarball(MODULE, f"packed{form}-1.3.0", form))
-    describe(page, space, "")
-    page.get_by_label("System", exact=True).fill("")
-    page.locator("#file").set_input_files(path)
-    expect(page.get_by_label("Name", exact=True)).to_have_value(f"packed{form}")
-    expect(page.get_by_label("Version", exact=True)).to_have_value("1.3.0")
-    publish(page)
-    expect_published(page)
-    made = page.get_by_role("region", name="Changes to the upload")
-    expect(made).to_contain_text(f"The folder packed{form}-1.3.0/ around everything was removed.")
-    expect(made).to_contain_text(f"Repacked as zip from {suffix}")
-    assert len(set(re.findall(r"sha256:[0-9a-f]{64}", made.inner_text()))) == 2
-    page.get_by_role("link", name="Open its page").click()
-    page.wait_for_url(f"**/modules/{space}/packed{form}/local/1.3.0")
 
 
 def test_the_keyboard_alone_answers_what_a_held_release_asks(page, space, archive, watch: Watch):
@@ -89,14 +54,6 @@ def test_the_keyboard_alone_answers_what_a_held_release_asks(page, space, archiv
     page.keyboard.press("Enter")
     expect_published(page)
     expect(page.get_by_text("1 file left out by rule")).to_be_visible()
-
-
-def test_a_held_release_can_be_cancelled_and_its_number_is_free(page, space, archive):
-    begin(page, space, "refrained", archive("refrained.zip", module_zip(SECRETS)))
-    publish(page)
-    wait_for(page, "held")
-    page.get_by_role("button", name="Cancel this release").click()
-    expect(page.get_by_text("1.0.0 is still free")).to_be_visible()
 
 
 def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: Watch):
@@ -126,28 +83,6 @@ def test_several_modules_come_out_of_one_monorepo(page, space, archive, watch: W
     expect(page.get_by_text("Only its folder modules/terraform-local-dns belongs to this release.")).to_be_visible()
     page.get_by_role("link", name="Open its page").click()
     page.wait_for_url(f"**/modules/{space}/mono_dns/local/1.0.0")
-
-
-def test_a_hundred_folders_are_filtered_and_ticked_together(page, space, archive):
-    files = {f"modules/{kind}-{number:02}/main.tf": "" for kind in ("net", "dns") for number in range(50)}
-    begin(page, space, "hundred", archive("hundred.zip", module_zip(files)))
-    page.get_by_text("An archive with several modules in it?").click()
-    page.get_by_label("This archive contains several modules").check()
-    publish(page)
-    wait_for(page, "held")
-    expect(own_folders(page).get_by_role("checkbox", name="The whole archive")).to_be_visible()
-    own_folders(page).get_by_role("checkbox", name="modules/net-00").check()
-    page.get_by_text("Publish other folders as further modules").click()
-
-    page.get_by_role("searchbox", name="Filter the further folders").fill("net-0")
-    expect(page.locator("[data-filter-said='.part']")).to_have_text("10 of 100")
-    further = page.locator("[data-parts]").get_by_label("Select all that are shown")
-    further.check()
-    ticked = page.locator(".part input[type=checkbox]:checked")
-    expect(ticked).to_have_count(9)  # the tenth is the folder of the release itself
-    assert serious_findings(page) == []
-    further.uncheck()
-    expect(ticked).to_have_count(0)
 
 
 def test_chosen_folders_of_a_long_list_become_one_version(page, space, archive):

@@ -13,7 +13,7 @@ from tests.e2e.conftest import archive
 from tests.e2e.oci.clients import Tofu, digest_of
 from tests.e2e.oci.programs import Program
 from tests.e2e.oci.test_tofu import MIRROR
-from tests.e2e.providers import configure, require
+from tests.e2e.providers import require
 from tests.e2e.workspace import Workspace, access_lines, said
 from tests.live import Live
 
@@ -94,7 +94,6 @@ def test_netrc_goes_with_the_packages_of_a_private_provider(live, depot, terrafo
 
 
 @pytest.mark.needs("skopeo")
-@pytest.mark.smoke
 def test_docker_login_opens_private_modules_and_providers_as_packages(live, shelf, depot, token, tmp_path):
     skopeo = Program("skopeo", tmp_path, live)
     config = tmp_path / "home" / ".docker" / "config.json"
@@ -118,35 +117,6 @@ def test_docker_login_opens_private_modules_and_providers_as_packages(live, shel
     revoke(live, token)
     for name in ("acme/vpc/aws:1.2.0", f"{PULL}:1.1.0"):
         assert "unauthorized" in skopeo.refused(*inspect(name))
-
-
-@pytest.mark.needs("skopeo", "tofu")
-def test_tofu_installs_with_what_docker_login_wrote(live, shelf, depot, token, tmp_path):
-    skopeo = Program("skopeo", tmp_path, live)
-
-    def workspace(name: str) -> Workspace:
-        made = Workspace(tmp_path / name, "tofu", live)
-        config = tmp_path / name / "home" / ".docker" / "config.json"
-        config.parent.mkdir()
-        login = ("login", "--authfile", str(config), "--username", "ci", "--password-stdin", live.host)
-        if name == "before":
-            skopeo.done(*login, stdin=token)
-        else:
-            config.write_bytes((tmp_path / "before/home/.docker/config.json").read_bytes())
-        (made.work / "main.tf").write_text(
-            f'module "vpc" {{\n  source = "oci://{live.host}/acme/vpc/aws?tag=1.2.0"\n}}\n'
-        )
-        require(made, "shed/names", host="127.0.0.1")
-        template = f"{live.host}/providers/${{hostname}}/${{namespace}}/${{type}}"
-        mirror = f'oci_mirror {{\n repository_template = "{template}"\n include = ["127.0.0.1/*/*"]\n}}'
-        configure(made, f"provider_installation {{\n{mirror}\n}}\n")
-        return made
-
-    done = workspace("before").init()
-    assert done.returncode == 0, done.stderr
-
-    revoke(live, token)
-    assert workspace("after").init().returncode == 1
 
 
 def password_in(config: Path, host: str) -> str:

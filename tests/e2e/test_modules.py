@@ -7,10 +7,8 @@ import pytest
 
 from tests.builders import constructs
 from tests.builders.archives import module_zip
-from tests.e2e.conftest import archive
 from tests.e2e.server.proxy import proxy
 from tests.e2e.workspace import access_lines, said
-from tests.live import start_live
 
 pytestmark = pytest.mark.live
 
@@ -72,17 +70,6 @@ def test_it_loads_a_module_with_every_construct_that_larder_reads(live, shelf, t
     assert "valid" in workspace.run("validate").stdout
 
 
-@pytest.mark.smoke
-def test_it_installs_a_submodule_address(live, shelf, terraform):
-    workspace = terraform()
-    workspace.module("x", "open/vpc/aws//modules/x", "1.1.0")
-    (workspace.work / "outputs.tf").write_text('output "x" {\n  value = module.x.x\n}\n')
-
-    assert workspace.init().returncode == 0
-    assert "submodule" in workspace.run("apply", "-auto-approve", "-input=false").stdout
-
-
-@pytest.mark.smoke
 def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terraform):
     workspace = terraform()
     workspace.module("vpc", "acme/vpc/aws", "1.2.0")
@@ -95,36 +82,7 @@ def test_case_9_without_a_token_it_says_401_after_one_request(live, shelf, terra
     assert [line["status"] for line in access_lines(live, mark)] == [200, 401]
 
 
-def test_case_10_a_503_is_asked_again_and_installs(live, shelf, terraform):
-    failed: list[str] = []
-
-    def once_away(path: str, answer: httpx.Response) -> httpx.Response:
-        if path.endswith("/versions") and not failed:
-            failed.append(path)
-            return httpx.Response(503, headers={"Retry-After": "1"}, text="away")
-        return answer
-
-    with proxy(live, once_away) as between:
-        workspace = terraform(host=between.host)
-        workspace.module("vpc", "open/vpc/aws", "1.2.0")
-        done = workspace.init()
-
-    assert done.returncode == 0, done.stderr
-    assert [status for _, path, status in between.seen if path.endswith("/versions")] == [503, 200]
-
-
-@pytest.mark.parametrize(("constraint", "installs"), [(">= 1.0", False), ("1.0.0-beta.1", True)])
-def test_case_13_a_pre_release_is_chosen_only_by_its_exact_number(live, shelf, terraform, constraint, installs):
-    workspace = terraform()
-    workspace.module("early", "open/early/aws", constraint)
-
-    done = workspace.init()
-
-    assert (done.returncode == 0) is installs, done.stderr
-
-
 @pytest.mark.parametrize("is_right", [True, False])
-@pytest.mark.smoke
 def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf, terraform, is_right):
     def other_checksum(path: str, answer: httpx.Response) -> httpx.Response:
         location = answer.headers.get("X-Terraform-Get", "")
@@ -144,47 +102,3 @@ def test_case_14_the_client_verifies_the_checksum_that_larder_names(live, shelf,
     assert (done.returncode == 0) is is_right
     if not is_right:
         assert "checksum" in done.stderr.lower()
-
-
-def test_case_17_netrc_sends_basic_on_head_and_get(live, shelf, terraform):
-    workspace = terraform()
-    workspace.credentials(shelf.read)
-    workspace.netrc(shelf.read)
-    workspace.module("vpc", "acme/vpc/aws", "1.2.0")
-    mark = said(live)
-
-    done = workspace.init()
-
-    assert done.returncode == 0, done.stderr
-    assert [(line["method"], line["auth"], line["status"]) for line in access_lines(live, mark)[-2:]] == [
-        ("HEAD", "basic", 200),
-        ("GET", "basic", 200),
-    ]
-
-
-def test_case_2_with_its_setting_the_archive_answers_the_registry_token(tmp_path, terraform):
-    """tofu 1.12 then asks for the archive itself: its recorded request stands in, terraform drives the same server."""
-    with start_live(
-        tmp_path / "direct", why="archives ask for the registry token", LARDER_USE_REGISTRY_CREDENTIALS="on"
-    ) as larder:
-        token = larder.token()
-        with larder.client(token) as client:
-            client.put("/api/v1/namespaces/acme", json={"visibility": "private"}).raise_for_status()
-        larder.publish("acme/vpc/aws", "1.2.0", archive("1.2.0"), token)
-        recorded = {
-            "User-Agent": "OpenTofu/1.12.6",
-            "X-Terraform-Version": "1.12.6",
-            "Accept": "application/zip, application/x-tar; *;q=0.1",
-            "Accept-Encoding": "identity, gzip, *;q=0.1",
-        }
-        with larder.client(token) as client:
-            answer = client.get("/v1/modules/acme/vpc/aws/1.2.0/download").json()
-            package = client.get(answer["location"], headers=recorded)
-        assert answer["use_registry_credentials"] is True
-        assert package.status_code == 200
-        assert package.content == archive("1.2.0")
-        assert "content-encoding" not in package.headers
-        workspace = terraform(larder=larder)
-        workspace.credentials(token)
-        workspace.module("vpc", "acme/vpc/aws", "1.2.0")
-        assert workspace.init().returncode == 0

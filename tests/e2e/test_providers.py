@@ -39,19 +39,6 @@ def test_case_18_it_installs_says_who_signed_and_locks_every_hash(live, depot, t
     assert len(lock["h1"]) == 1
 
 
-def test_case_19_a_second_init_asks_for_the_list_alone(live, depot, terraform):
-    workspace = terraform()
-    require(workspace, "yard/dns")
-    assert workspace.init().returncode == 0
-    mark = said(live)
-
-    assert workspace.init().returncode == 0
-    assert [line["path"] for line in access_lines(live, mark)] == [
-        "/.well-known/terraform.json",
-        "/v1/providers/yard/dns/versions",
-    ]
-
-
 def test_case_22_of_two_keys_the_second_may_be_the_right_one(live, depot, terraform):
     """Larder gives the right one first; here a proxy puts another before it."""
     other = download(live, depot.read, "yard/names", "1.1.0")["signing_keys"]["gpg_public_keys"][0]
@@ -160,12 +147,3 @@ def test_a_deprecation_is_shown_at_every_init(request, live, depot, terraform):
         assert done.returncode == 0, done.stderr
         assert "Additional provider information from registry" in said_by(done)
         assert "version 1.0.0 is deprecated: It loses data." in said_by(done)
-
-
-def test_without_a_token_a_private_provider_asks_for_credentials(live, depot, terraform):
-    workspace = terraform()
-    require(workspace, "shed/dns")
-    done = workspace.init()
-
-    assert done.returncode == 1
-    assert "requires authentication credentials" in said_by(done)

@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.builders.keys import signing_key
 from tests.e2e.providers import download, lock_of, require
 from tests.site.processes import eventually
 
@@ -61,37 +60,3 @@ def test_who_has_it_locked_goes_on_and_old_links_answer(request, live, depot, te
     with live.client() as client:
         assert client.get(old["shasums_signature_url"]).content == old_signature
         assert client.get(new["shasums_signature_url"]).content != old_signature
-
-
-def test_who_has_it_locked_goes_on_with_a_publishers_new_signature(live, depot, terraform, request):
-    place = f"brought-{request.node.callspec.params['terraform']}"
-    address, url = f"{place}/dns", f"/api/v1/providers/{place}/dns/1.0.0"
-    depot.namespace(place)
-    depot.register(place)
-    depot.publish(address, "1.0.0", signed=True)
-    before = terraform()
-    require(before, address)
-    assert f"key ID {depot.publisher.key_id})" in before.init().stdout
-    lock_file = (before.work / ".terraform.lock.hcl").read_bytes()
-
-    new = signing_key("rsa3072")
-    with live.client(depot.token) as client:
-        keys = f"/api/v1/namespaces/{place}/keys"
-        end = {"reason": "It leaked."}
-        client.post(f"{keys}/{depot.publisher.fingerprint}/revoke", json=end).raise_for_status()
-        client.post(keys, json={"armor": new.armor}).raise_for_status()
-        fresh = terraform()
-        require(fresh, address)
-        assert fresh.init().returncode != 0, "clients refuse what a revoked key signed"
-        sums = client.get(download(live, depot.read, address, "1.0.0")["shasums_url"]).content
-        client.put(f"{url}/SHA256SUMS.sig", content=new.sign(sums)).raise_for_status()
-
-    for lock in (lock_file, b""):
-        after = terraform()
-        require(after, address)
-        if lock:
-            (after.work / ".terraform.lock.hcl").write_bytes(lock)
-        done = after.init()
-        assert done.returncode == 0, done.stderr
-        assert f"key ID {new.key_id})" in done.stdout
-        assert (after.work / ".terraform.lock.hcl").read_bytes() == lock_file

@@ -7,9 +7,6 @@ from tests.flows.test_links import put, served, tar_with, zip_with
 from tests.rows import for_each_row
 
 __all__ = ["put"]
-packed = pytest.mark.parametrize("pack", [zip_with, tar_with], ids=["zip", "tar.gz"])
-
-
 KEPT = {
     "README.md": "readme.md",
     "Docs/a.md": "docs/b.md",
@@ -20,7 +17,7 @@ KEPT = {
 }
 
 
-@packed
+@pytest.mark.parametrize("pack", [zip_with, tar_with], ids=["zip", "tar.gz"])
 def test_one_of_two_names_is_left_out_with_a_warning_where_no_module_loads_both(put, pack, client, alice):
     release = put(pack({"Readme.md": "main.tf"}, {**MODULE, **dict.fromkeys([*KEPT, *KEPT.values()], "")}))
 
@@ -38,7 +35,6 @@ def test_one_of_two_names_is_left_out_with_a_warning_where_no_module_loads_both(
 READING = 'locals {\n  script = file("${path.module}/files/init.sh")\n}\n'
 
 
-@packed
 @for_each_row(
     ("links", "names"),
     [
@@ -51,15 +47,14 @@ READING = 'locals {\n  script = file("${path.module}/files/init.sh")\n}\n'
         ({"README.md": "main.tf"}, ["README.md"]),  # the very same name twice
     ],
 )
-def test_two_names_that_a_module_loads_are_refused(put, pack, links, names):
-    release = put(pack(links, {**MODULE, "read.tf": READING, **dict.fromkeys(names, "")}))
+def test_two_names_that_a_module_loads_are_refused(put, links, names):
+    release = put(zip_with(links, {**MODULE, "read.tf": READING, **dict.fromkeys(names, "")}))
 
     assert release.state == "rejected"
     assert {reason["code"] for reason in release.reasons} == {"duplicate_name"}
 
 
-@packed
-def test_only_the_chosen_folder_counts(put, pack):
-    release = put(pack({}, {"a/main.tf": "", "b/main.tf": "", "B/main.tf": ""}), "?folder=a")
+def test_only_the_chosen_folder_counts(put):
+    release = put(zip_with({}, {"a/main.tf": "", "b/main.tf": "", "B/main.tf": ""}), "?folder=a")
 
     assert served(release).keys() == {"main.tf"}

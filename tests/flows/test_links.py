@@ -121,7 +121,6 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
     assert "1 link followed: clients get a copy of what it points to." in page
 
 
-@both
 @for_each_row(
     ("name", "target", "found"),
     [
@@ -134,9 +133,9 @@ def test_a_broken_link_that_no_client_needs_is_left_out_with_a_warning(put, pack
     ],
     ids=["outside", "a submodule", "a file by its name", "a folder by its name", "itself", "state"],
 )
-def test_a_broken_link_that_a_module_may_need_is_refused(put, pack, name, target, found, client, alice, bearer):
+def test_a_broken_link_that_a_module_may_need_is_refused(put, name, target, found):
     files = {**FILES, "read.tf": READING, "terraform.tfstate": "{}"}
-    release = put(pack({name: target}, files), "?confirm=state_file")
+    release = put(zip_with({name: target}, files), "?confirm=state_file")
 
     assert release.state == "rejected"
     (reason,) = release.reasons

@@ -54,12 +54,6 @@ def test_the_download_of_a_module_is_no_way_to_its_repository(answers: dict[str,
     assert answer.headers["X-Terraform-Get"].startswith("/archives/")
 
 
-def test_nothing_is_answered_without_the_token(described: Registry) -> None:  # noqa: F811
-    with described.larder.client() as client:
-        for one in recording("dependabot")[1:]:
-            assert client.get(one["path"]).status_code == 401
-
-
 def test_the_file_of_the_page_names_the_registry_as_its_schema_wants() -> None:
     [text] = [fence.text for fence in documents.fences(PAGE) if fence.language == "yaml"]
     file = yaml.safe_load(text)

@@ -58,29 +58,6 @@ def test_oras_attaches_and_discovers(live, shelf, oras, tmp_path):
     assert [tag for tag in tags if tag.startswith("sha256-")] == []  # no fallback tag: subjects are understood
 
 
-def test_oras_copies_lists_and_deletes(live, shelf, oras, tmp_path):
-    repository = f"{live.host}/acme/oras-copy/aws"
-    (tmp_path / "file.txt").write_text("to be copied")
-    oras.done("push", f"{repository}:one", "file.txt:text/plain")
-
-    oras.done("cp", f"{repository}:one", f"{live.host}/acme/oras-copied/aws:two")
-    assert oras.done("repo", "tags", f"{live.host}/acme/oras-copied/aws").split() == ["two"]
-    assert "acme/oras-copy/aws" in oras.done("repo", "ls", live.host).split()
-    oras.done("manifest", "delete", "--force", f"{repository}:one")
-    assert "not found" in oras.refused("manifest", "fetch", f"{repository}:one")
-
-
-@pytest.mark.needs("oras")
-def test_oras_logs_in_by_an_identity_token_and_not_by_a_wrong_one(live, shelf, program):
-    oras = program("oras")
-
-    oras.refused("login", "--identity-token", "nonsense", live.host)
-    oras.refused("login", "--username", "ci", "--password-stdin", live.host, stdin="nonsense")
-    oras.done("login", "--identity-token", shelf.read, live.host)
-
-    assert "1.2.0" in oras.done("repo", "tags", f"{live.host}/acme/vpc/aws").split()
-
-
 @pytest.mark.needs("crane")
 @pytest.mark.smoke
 def test_crane_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
@@ -95,15 +72,6 @@ def test_crane_pushes_copies_lists_and_deletes(live, shelf, program, tmp_path):
     assert crane.done("ls", repository).split() == ["one"]
     crane.done("delete", f"{repository}:one")
     assert "MANIFEST_UNKNOWN" in crane.refused("manifest", f"{repository}:one")
-
-
-@pytest.mark.needs("crane")
-def test_crane_reads_what_is_public_without_credentials(live, shelf, program):
-    crane = program("crane")
-
-    assert "1.2.0" in crane.done("ls", f"{live.host}/open/vpc/aws").split()
-    assert json.loads(crane.done("manifest", f"{live.host}/open/vpc/aws"))["artifactType"] == ARTIFACT_TYPE
-    crane.refused("ls", f"{live.host}/acme/vpc/aws")
 
 
 @pytest.mark.needs("regctl")

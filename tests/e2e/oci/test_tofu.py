@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from tests.e2e.conftest import archive
-from tests.e2e.oci.clients import NotHere, Pusher, Tofu, digest_of
+from tests.e2e.oci.clients import Pusher, Tofu, digest_of
 from tests.e2e.providers import configure, lock_of, require, said_by
 from tests.e2e.workspace import Workspace, access_lines, said
 from tests.needs import needs
@@ -61,19 +61,6 @@ def test_a_public_module_by_tag_by_digest_and_by_none(live, shelf):
     assert client.asked[3:6] == [f"{head} 401", "GET token 200", f"{head} 200"]
 
 
-def test_a_private_module_costs_what_was_recorded(live, shelf):
-    client, name = Tofu(live, shelf.read), "acme/vpc/aws"
-
-    assert client.module(name, tag="1.2.0") == archive("1.2.0", name)
-    assert [line.split(" ")[0] for line in client.asked[:4]] == ["GET", "GET", "GET", "HEAD"]
-    assert len(client.asked) <= 8
-
-
-def test_a_private_module_is_not_there_for_anybody(live, shelf):
-    with pytest.raises(AssertionError, match=r"1\.2\.0: 404"):
-        Tofu(live).module("acme/vpc/aws", tag="1.2.0")
-
-
 def test_a_provider_from_the_mirror(live, depot):
     for address, password in (("yard/dns", ""), ("shed/names", depot.read)):
         client = Tofu(live, password)
@@ -81,32 +68,6 @@ def test_a_provider_from_the_mirror(live, depot):
         with live.client(depot.read) as reader:
             document = reader.get(f"/v1/providers/{address}/1.1.0/download/linux/amd64").json()
         assert digest_of(zipped) == f"sha256:{document['shasum']}"
-
-
-@pytest.mark.parametrize("address", ["shed/names", "yard/nothing"])
-def test_a_hidden_or_unknown_provider_is_not_here(live, depot, address):
-    with pytest.raises(NotHere):
-        Tofu(live).provider(f"{MIRROR}/{address}")
-
-
-def test_a_pushed_package_is_listed_before_the_push_is_answered(live, shelf):
-    name, zipped = "open/pushed/aws", archive("1.0.0", "open/pushed/aws")
-
-    answer = Pusher(live, shelf.manage).push(name, "1.0.0", zipped)
-
-    assert answer.status_code == 201, answer.text
-    with live.client() as anybody:
-        versions = anybody.get(f"/v1/modules/{name}/versions").json()["modules"][0]["versions"]
-    assert [one["version"] for one in versions] == ["1.0.0"]
-    assert Tofu(live).module(name) == Tofu(live).module(name, tag="1.0.0") == zipped
-
-
-def test_a_package_that_no_door_takes_is_refused_before_the_push_is_answered(live, shelf):
-    answer = Pusher(live, shelf.manage).push("open/pushed/aws", "2.0.0", b"no zip at all")
-
-    assert answer.status_code == 400, answer.text
-    assert answer.json()["errors"][0]["code"] == "MANIFEST_INVALID"
-    assert "expected" in answer.json()["errors"][0]["message"]
 
 
 def test_case_19_two_jobs_push_a_version_at_once(live, shelf):
@@ -123,15 +84,6 @@ def test_case_19_two_jobs_push_a_version_at_once(live, shelf):
         document = reader.get(f"/api/v1/modules/{name}/1.0.0").json()
     assert digest_of(winner).endswith(document["digest"])
     assert pusher.push(name, "1.0.0", winner).status_code == 201
-
-
-def test_two_jobs_that_push_the_same_at_once_both_hear_that_it_is_there(live, shelf):
-    name, pusher, zipped = "open/together/aws", Pusher(live, shelf.manage), archive("1.0.0", "together")
-
-    with ThreadPoolExecutor(4) as jobs:
-        answers = list(jobs.map(lambda _: pusher.push(name, "1.0.0", zipped), range(4)))
-
-    assert [answer.status_code for answer in answers] == [201] * 4, [one.text for one in answers]
 
 
 # --- By the real client -----------------------------------------------------------------------------------------------
@@ -163,29 +115,6 @@ def test_tofu_installs_a_folder_of_a_private_module(live, shelf, tofu):
     assert "submodule" in installed(workspace)
     paths = [line["path"] for line in access_lines(live, mark)]
     assert len([path for path in paths if path.startswith("/v2/acme/vpc/aws/")]) <= 4
-
-
-def test_tofu_takes_credentials_of_its_own_configuration(live, shelf, tofu):
-    workspace = tofu()
-    inside = f'  username = "token"\n  password = "{shelf.read}"'
-    configure(workspace, f'oci_credentials "{workspace.host}" {{\n{inside}\n}}\n')
-    source(workspace, "acme/vpc/aws?tag=1.0.0")
-
-    done = workspace.init()
-
-    assert done.returncode == 0, said_by(done)
-
-
-def test_tofu_installs_what_was_pushed(live, shelf, tofu):
-    workspace, name = tofu(), "open/seed/aws"
-    zipped = archive("7.7.7", "seed")
-    assert Pusher(live, shelf.manage).push(name, "latest", zipped).status_code == 201
-    source(workspace, name)
-
-    done = workspace.init()
-
-    assert done.returncode == 0, said_by(done)
-    assert "7.7.7" in installed(workspace)
 
 
 def mirrored(workspace: Workspace, more: str = "") -> None:

@@ -1,4 +1,4 @@
-"""A form of 300 MB fills no memory, in any dialect, from any sender and with any framing."""
+"""A form of 150 MB fills no memory, in any dialect, from any sender and with any framing."""
 
 import subprocess
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.live import Live
 
 pytestmark = pytest.mark.live
 
-SIZE = 300_000_000
+SIZE = 150_000_000
 ROUTES = [
     ("POST", "/account/login/"),
     ("POST", "/theme"),
@@ -43,7 +43,7 @@ def token(live: Live) -> str:
 
 @pytest.mark.parametrize("framing", FRAMINGS)
 @pytest.mark.needs("curl")
-def test_a_form_of_300_mb_is_refused_and_takes_no_memory(live: Live, form: Path, token: str, framing: str) -> None:
+def test_a_form_of_150_mb_is_refused_and_takes_no_memory(live: Live, form: Path, token: str, framing: str) -> None:
     before = pss(live.process.pid)
     with Peak(live.process.pid) as memory:
         for method, path in ROUTES:

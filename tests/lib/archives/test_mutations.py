@@ -84,11 +84,11 @@ def test_a_damaged_archive_is_listed_or_refused(kind: str):
     mutant, form, refused = KINDS[kind]
     rng = random.Random(kind)
 
-    found = [codes_of(mutant(rng), form) for _ in range(1_000)]
+    found = [codes_of(mutant(rng), form) for _ in range(300)]
 
     # "unreadable" is the net under the parsers: nothing may have fallen into it.
     assert "unreadable" not in set().union(*found)
-    assert sum(map(bool, found)) > 10 * refused
+    assert sum(map(bool, found)) > 3 * refused
 
 
 @pytest.mark.slow

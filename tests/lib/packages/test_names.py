@@ -1,7 +1,7 @@
 """The file names of a build folder: what each is, and what a near miss was meant to be."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apps.lib.packages import sandboxed
@@ -155,6 +155,7 @@ def test_a_byproduct_of_the_build_is_known_by_its_name_and_nothing_that_was_mean
     assert [name for name in names if sandboxed.is_byproduct(name, type="dns", version="1.2.0")] == BYPRODUCTS
 
 
+@settings(max_examples=30)
 @given(st.text() | st.text(max_size=20).map(lambda text: f"terraform-provider-{text}_1.0.0_{text}_{text}.zip"))
 def test_any_name_is_read_or_refused(filename: str):
     try:

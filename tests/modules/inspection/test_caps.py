@@ -63,17 +63,18 @@ def test_a_hundred_thousand_brackets_are_left_out_and_as_many_as_anybody_writes_
     assert json.dumps(of_default("[" * 199 + "]" * 199)["value"]) == "[" * 199 + "]" * 199
 
 
-def test_at_most_four_thousand_files_are_read_and_an_override_beyond_them_makes_defaults_unknown():
-    texts = {f"f{number:04}.tf": f"variable v{number} {{}}\n".encode() for number in range(4001)}
+def test_so_many_files_are_read_and_an_override_beyond_them_makes_defaults_unknown(monkeypatch):
+    monkeypatch.setattr(units, "MAX_FILES", 40)
+    texts = {f"f{number:04}.tf": f"variable v{number} {{}}\n".encode() for number in range(41)}
     texts["modules/a/main.tf"] = b"variable x {}\n"
     root, submodule = module_of(texts)
-    assert len(root["variables"]) == 4000
+    assert len(root["variables"]) == 40
     assert [(note["file"], note["message"]) for note in root["warnings"]] == [
-        ("f4000.tf", "not read, and 0 more of this folder: at most 4000 module files of an archive are")
+        ("f0040.tf", "not read, and 0 more of this folder: at most 40 module files of an archive are")
     ]
     assert (submodule["variables"], len(submodule["warnings"])) == ([], 1)
 
-    texts = {f"f{number:04}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(4000)}
+    texts = {f"f{number:04}.tf": f"variable v{number} {{\n  default = 1\n}}\n".encode() for number in range(40)}
     texts["z_override.tf"] = b"variable v1 {\n  sensitive = true\n}\n"
     (root,) = module_of(texts)
     assert {entry["default"] for entry in root["variables"]} == {"(unknown)"}

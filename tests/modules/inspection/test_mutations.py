@@ -84,7 +84,7 @@ def test_damage_elsewhere_lets_no_secret_out(seed):
         assert SECRET.decode() not in text or not document["units"][0]["warnings"]
 
 
-@for_each_row("seed", range(5))
+@for_each_row("seed", range(2))
 def test_a_default_that_is_shown_stands_in_the_file(seed):
     rng = random.Random(2000 + seed)
     for _ in range(100):
@@ -96,7 +96,7 @@ def test_a_default_that_is_shown_stands_in_the_file(seed):
                 assert "".join(entry["default"].split()) in text
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.binary(max_size=300), st.lists(st.sampled_from(PIECES), max_size=40))
 def test_no_bytes_at_all_raise(data, pieces):
     text = b"".join(pieces)
@@ -116,7 +116,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(VALUES)
 @example("\\b")
 @example("\b \f")

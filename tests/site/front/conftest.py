@@ -3,9 +3,18 @@ from typing import Any
 
 import pytest
 
+from tests import shelves
+from tests.cast import BLOBS
 from tests.needs import needs
 from tests.site.front.asking import Process
 from tests.site.front.hosts import Host, Server
+
+
+@pytest.fixture(scope="module")
+def shelf(django_db_setup: None, django_db_blocker: Any) -> Iterator[None]:
+    """The modules of `modules`, published once for the tests of a file."""
+    with django_db_blocker.unblock(), shelves.laid_out(BLOBS, "pantry/vpc/aws", "hall/vpc/aws", "hall/dns/aws"):
+        yield
 
 
 @pytest.fixture
@@ -16,7 +25,7 @@ def process(db: None) -> Iterator[Process]:
 
 
 @pytest.fixture
-def modules(process, published):
+def modules(shelf, process, published):
     for address in ("pantry/vpc/aws", "hall/vpc/aws", "hall/dns/aws"):
         published(address)
     release = published("acme/vpc/aws")

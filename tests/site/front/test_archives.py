@@ -25,6 +25,7 @@ from tests.providers.draft_client import dist, signed
 from tests.site.front.asking import as_django_says
 
 __all__ = ["draft_client", "registered"]
+pytestmark = pytest.mark.usefixtures("shelf")
 
 
 def link_to(release) -> str:
@@ -68,7 +69,7 @@ RANGES = (
 
 @pytest.mark.parametrize("who", [None, *(pytest.param(who, marks=pytest.mark.slow) for who in ("bob", "charlie"))])
 def test_every_kind_of_question_is_answered_as_django_answers_it(request, process, published, tofu, who):
-    private, public = published("acme/vpc/aws", data=module_zip(comment=b"of acme")), published("pantry/vpc/aws")
+    private, public = published("acme/vpc/aws", "1.2.1"), published("pantry/vpc/aws")
     client = tofu(who and request.getfixturevalue(who))
     right = [link_to(private), plain(private), plain(public), link_to(public)]
     wrong = [
@@ -135,9 +136,9 @@ CHANGES = {
 @pytest.mark.parametrize("change", sorted(CHANGES))
 @pytest.mark.parametrize("kind", ["plain", "capability"])
 def test_a_change_ends_what_was_ready(process, published, tofu, olga, change, kind):
-    data = module_zip(comment=b"the same")
-    address = "pantry/vpc/aws" if kind == "plain" else "acme/vpc/aws"
-    release, other = published(address, data=data), published("hall/vpc/aws", data=data)
+    release = published("pantry/vpc/aws" if kind == "plain" else "acme/vpc/aws")
+    other = published("hall/vpc/aws")
+    assert other.digest == release.digest
     url = plain(release) if kind == "plain" else link_to(release)
     warmed(process, tofu(None), url)
     assert process.ask(tofu(None), url).was_ready
@@ -234,7 +235,8 @@ def test_damaged_and_changed_bytes_are_never_sent(process, published, tofu, sett
 
 
 def test_a_large_file_leaves_as_a_file_once_it_was_checked(process, published, tofu, monkeypatch):
-    large = published("pantry/vpc/aws", data=module_zip({"main.tf": b"", "noise": os.urandom(SMALL_BYTES)}))
+    data = module_zip({"main.tf": b"", "noise": os.urandom(SMALL_BYTES)})
+    large = published("pantry/vpc/aws", "1.4.0", data=data)
     url = plain(large)
     warmed(process, tofu(None), plain(published("pantry/vpc/aws", "1.3.0")))
     process.offers = {"extensions": {PATHSEND: {}}}

@@ -16,7 +16,7 @@ PUBLIC = "/v1/modules/pantry/vpc/aws/versions"
 
 
 @pytest.fixture
-def release(published):
+def release(shelf, published):
     published("acme/dns/aws")
     published("pantry/vpc/aws")
     return published("acme/vpc/aws")

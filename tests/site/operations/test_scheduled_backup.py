@@ -22,7 +22,7 @@ from tests.live import CHECKOUT, Live, environment_of, start_live
 
 pytestmark = [
     pytest.mark.live,
-    pytest.mark.slow,
+    pytest.mark.nightly,
     pytest.mark.embedded("reads the folder of a storage"),
 ]
 UNIT = "larder-backup"
@@ -90,7 +90,6 @@ def drill(tmp_path_factory) -> Iterator[Drill]:
         yield found
 
 
-@pytest.mark.nightly
 def test_a_scheduled_backup_is_restored_into_a_fresh_larder_with_every_byte(drill: Drill, tmp_path: Path):
     keys, private = str(tmp_path / "keys"), str(drill.operator.private)
     drill.larder.manage("backup", str(tmp_path / "once"), "--keys", keys, "--without-blobs")
@@ -134,7 +133,6 @@ def blob(larder: Live, name: str) -> bytes:
     return (larder.data_dir / "blobs" / name).read_bytes()
 
 
-@pytest.mark.nightly
 def test_a_backup_that_is_killed_half_way_is_none(drill: Drill):
     """At three points: the lock and the names must be free for the next one."""
     assert drill.back_up().returncode == 0
@@ -166,7 +164,6 @@ def test_a_backup_that_is_killed_half_way_is_none(drill: Drill):
 @pytest.mark.parametrize(
     ("variables", "words"),
     [
-        ({"LARDER_BACKUP_URL": ""}, "Name a new folder, or set LARDER_BACKUP_URL."),
         ({"LARDER_BACKUP_RECIPIENT_FILE": "/nowhere.asc"}, "/nowhere.asc cannot be read: No such file or directory."),
         ({"LARDER_BACKUP_URL": "ftp://backups"}, "LARDER_BACKUP_URL begins with 'ftp'"),
         (

@@ -3,9 +3,11 @@
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import httpx
@@ -60,7 +62,6 @@ def test_a_port_that_is_taken_is_named(own: Live, tmp_path: Path) -> None:
 
 
 def test_what_it_makes_is_for_its_owner_alone(own: Live) -> None:
-    assert own.data_dir.stat().st_mode & 0o777 == 0o700
     assert (own.data_dir / "secret_key").stat().st_mode & 0o777 == 0o600
 
 
@@ -85,19 +86,31 @@ def test_a_killed_child_comes_back_and_its_own_children_go(own: Live, name: str)
     eventually(lambda: answers(own))
 
 
-def test_two_with_their_own_folder_and_port_run_side_by_side(own: Live, tmp_path: Path) -> None:
-    with start_live(tmp_path, why="it runs beside another, and is stopped") as other:
-        assert answers(own)
-        assert answers(other)
-        assert signs_in(other, other.admin_password)
-        assert not signs_in(own, other.admin_password)
-        other.process.send_signal(signal.SIGTERM)
-        assert other.process.wait(timeout=60) == 0
-    assert answers(own)
+REVOKE = """
+from apps.accounts.access.gate import NOBODY
+from apps.accounts.identity import tokens
+tokens.revoke(token=tokens.identify("{}"), actor=NOBODY)
+"""
 
 
-def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(own: Live) -> None:
+def copy(source: Path, target: Path) -> None:
+    """Copy the database like SQLite's own backup."""
+    with closing(sqlite3.connect(source)) as database, closing(sqlite3.connect(target)) as other:
+        database.backup(other)
+
+
+def status(larder: Live, token: str) -> int:
+    with larder.client(token) as client:
+        return client.get("/api/v1/namespaces/demo").status_code
+
+
+def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything_but_no_token_of_an_older_database(own: Live) -> None:
     """The last of this file: it ends the Larder of the others."""
+    database, older = own.data_dir / "db.sqlite3", own.data_dir / "older.sqlite3"
+    revoked, other = own.token(), own.token()
+    copy(database, older)
+    own.manage("shell", "-c", REVOKE.format(revoked))
+    assert (status(own, revoked), status(own, other)) == (401, 200)
     printed = re.search(r"Sign in as admin with the password (\S+)", wait_for_announcement(own))
     assert printed is not None
     certificate = (own.data_dir / "tls" / "server.pem").read_bytes()
@@ -105,11 +118,17 @@ def test_kill_9_leaves_nobody_and_the_next_start_keeps_everything(own: Live) -> 
     assert len(everyone) >= 3, [name_of(pid) for pid in everyone]
     own.process.kill()
     eventually(lambda: not everyone & parents().keys())
+    for name in ("db.sqlite3-wal", "db.sqlite3-shm"):
+        (own.data_dir / name).unlink(missing_ok=True)
+    older.rename(database)
 
     with start_live(own.data_dir.parent, why="it is started after kill -9", LARDER_ADMIN_PASSWORD="") as again:
         assert printed[0] in wait_for_announcement(again)  # until somebody has signed in
         assert (again.data_dir / "tls" / "server.pem").read_bytes() == certificate
         assert signs_in(again, printed[1])
+        assert (status(again, revoked), status(again, other)) == (401, 401)
+        assert status(again, again.token()) == 200, "what is made since counts"
+        assert "older_database_found" in again.output.read_text()
         everyone = descendants(again.process.pid)
         again.process.send_signal(signal.SIGINT)
         assert again.process.wait(timeout=60) == 0

@@ -14,8 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, expect
 
 from apps.contrib.openid.tests.provider_server import provider_process
 from tests.accounts.identity.test_cli_login import ASKED
-from tests.browser.conftest import Watch, serious_findings
-from tests.browser.test_sign_in_link import expect_home_of, follow_the_link, sign_out
+from tests.browser.conftest import Watch, expect_home_of, follow_the_link, serious_findings, sign_out
 from tests.live import CHECKOUT, Live, start_live
 
 pytestmark = pytest.mark.live

@@ -3,8 +3,7 @@
 import pytest
 from playwright.sync_api import Browser, expect
 
-from tests.browser.conftest import Watch
-from tests.browser.test_sign_in_link import expect_home_of, follow_the_link, sign_out
+from tests.browser.conftest import Watch, expect_home_of, follow_the_link, sign_out
 from tests.live import Live
 
 pytestmark = pytest.mark.live
