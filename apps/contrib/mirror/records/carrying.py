@@ -108,6 +108,9 @@ def _version(provider: HostedProvider, number: str, carried: MirroredProof, view
 
 
 def _added(host: str, carried: MirroredProof, viewer: Viewer) -> Upstream:
+    """Add a registry that nothing here can reach. The other Larder carries what its own cool-down shows."""
     if upstreams.terms_of(host) is not None:
         raise Conflict(f"{host} is not mirrored here.", hint="It has terms: add it, accept them, and import again.")
-    return upstreams.change(host, actor=viewer, enabled=True, sealed=True, visibility=carried.visibility)
+    return upstreams.change(
+        host, actor=viewer, enabled=True, sealed=True, cooldown_days=0, visibility=carried.visibility
+    )

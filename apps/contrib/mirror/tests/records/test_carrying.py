@@ -5,11 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Alarm, AlarmKind, KeyPin, Upstream, UpstreamPackage, UpstreamVersion, Verdict
 from apps.contrib.mirror.records import carrying
+from apps.contrib.mirror.serving import copies
 from apps.contrib.mirror.tests import fetched
 from apps.lib.errors import Conflict, RoleRequired
 from apps.lib.mirrored import HostedProvider, MirroredProof
@@ -57,6 +59,9 @@ def test_a_version_is_verified_pinned_and_stored_under_its_registry_in_offline_m
     assert (package.filename, package.fetched_from) == (next(iter(carried[1])), NEAR)
     upstream = Upstream.objects.get()
     assert (upstream.is_enabled, upstream.is_sealed, upstream.visibility) == (True, True, carried[0].visibility)
+    copied = copies.copied(HostedProvider(upstream.host, "acme", "tool"), now=timezone.now())
+    assert copied is not None
+    assert [number for number, _ in copied.versions] == ["1.0.0"]  # clients see it at once
     assert not take()
 
 
