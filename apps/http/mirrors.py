@@ -3,15 +3,17 @@
 The edges must not import the room behind it: without that room Larder serves its own providers alone.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from apps.accounts.access.asking import Asker
+from apps.accounts.access.gate import Viewer
 from apps.lib.mirrored import (
     HostedProvider,
     MirroredCopy,
     MirroredDocument,
     MirroredPackage,
+    MirroredProof,
     MirroredVersion,
     MirroredVersions,
     OpenLink,
@@ -20,7 +22,7 @@ from apps.lib.mirrored import (
 
 
 class OtherRegistries(Protocol):
-    """Every method but the last three is the gate as well. They raise
+    """Every method but the last five is the gate as well. They raise
 
     - CredentialsRequired or NotFound for what is not mirrored, hidden, not there or switched off (D8); OtherClientsOnly
       and VersionUnknown where the asker sees that much;
@@ -71,6 +73,26 @@ class OtherRegistries(Protocol):
     def copied(self, provider: HostedProvider) -> MirroredCopy | None:
         """Return what a copy has: the stored packages that policy shows to every reader of that host, without asking
         another registry. None for what is not mirrored, switched off, or served to some clients alone.
+        """
+
+    def proof(self, provider: HostedProvider, number: str) -> MirroredProof:
+        """Return what the packages of a version in `copied` are verified by."""
+
+    def take(
+        self,
+        provider: HostedProvider,
+        number: str,
+        files: Mapping[str, str],
+        *,
+        proof: Callable[[], MirroredProof],
+        read: Callable[[str], Iterable[bytes]],
+        viewer: Viewer,
+        origin: str,
+    ) -> bool:
+        """Store packages that another Larder mirrors, once their sums are verified; False if they are stored already.
+
+        `files`: the SHA-256 of each by name, `read`: the bytes by that. `origin` says where they come from. A registry
+        that is not mirrored here is added in offline mode. Raises RoleRequired, and Conflict for what is not trusted.
         """
 
 

@@ -1,7 +1,8 @@
 """Providers of other registries, in the words that the mirror edges and the room that fetches them share."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from apps.lib.errors import NotFound
 
@@ -102,6 +103,22 @@ class MirroredCopy:
     versions: Sequence[tuple[str, Sequence[MirroredPackage]]]
     is_public: bool
     seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class MirroredProof:
+    """The proof of a mirrored version for another Larder: SHA256SUMS as signed, and trusted keys with their sources.
+
+    `platforms`: OS and architecture of each package, by file name. `since`: from when its age counts; None: it is old.
+    """
+
+    sums: bytes
+    signature: bytes
+    keys: Sequence[tuple[str, str]]
+    platforms: Mapping[str, tuple[str, str]]
+    protocols: Sequence[str]
+    since: datetime | None
+    visibility: str
 
 
 class OtherClientsOnly(NotFound):

@@ -12,10 +12,12 @@ from django.db.models import Q
 
 from apps.artifacts.models import Manifest
 from apps.blobs.models import Blob
+from apps.contrib.copy.bundle import mirroring
 from apps.contrib.copy.bundle.contents import DOCS, NAME, PURGED, QUARANTINED, SIGNATURE, SUMS, Item, descriptor
 from apps.contrib.copy.bundle.selecting import Mirrored
 from apps.contrib.copy.tree.documents import Stored, stored_as
 from apps.contrib.copy.tree.layout import Kind
+from apps.http import mirrors
 from apps.lib.errors import Conflict
 from apps.lib.formats import provider_manifests, sums
 from apps.lib.formats.oci_manifests import (
@@ -162,11 +164,18 @@ def _add_mirrored(found: Collected, mirrored: Mirrored) -> None:
     zips = [Zip(one.os, one.arch, one.filename, one.digest, one.size or 0) for one in packages]
     raw = found.add_index(zips, name=provider.type, version=number)
     files = {one.filename: f"sha256:{one.digest}" for one in zips}
+    entries = [descriptor(raw, media_type=IMAGE_INDEX, artifact_type=PROVIDER)]
+    subject = Subject(IMAGE_INDEX, digest_of(raw), len(raw))
+    assert mirrors.others is not None  # noqa: S101  # it yielded this one
+    for kind, name, said in mirroring.files_of(mirrors.others.proof(provider, number), provider.type, number):
+        files[name] = found.add_made(said)
+        entries.append(found.attach(kind, stored_as(said), name, subject))
     identity = stored_as(sums.canonical({one.filename: one.digest for one in zips})).digest
-    item = Item(str(Kind.MIRROR), str(provider), number, identity, manifest=digest_of(raw), files=files)
+    attached = tuple(one["digest"] for one in entries[1:])
+    item = Item(str(Kind.MIRROR), str(provider), number, identity, digest_of(raw), files, attached)
+    entries[0]["annotations"] = {NAME: item.name}
     found.items.append(item)
-    entry = descriptor(raw, media_type=IMAGE_INDEX, artifact_type=PROVIDER, name=item.name)
-    found.entries.append((item, [entry]))
+    found.entries.append((item, entries))
 
 
 def _add(

@@ -26,6 +26,8 @@ TREE = "application/vnd.larder.static-tree.v1.tar"
 BYTES = "application/octet-stream"
 SUMS, SIGNATURE = "application/vnd.larder.provider.sums.v1", "application/vnd.larder.provider.signature.v1"
 DOCS = "application/vnd.larder.provider.docs.v1"
+# What a mirrored provider was verified by, beside sums and signature.
+RECORD = "application/vnd.larder.provider.record.v1+json"
 SIGNED, SIGNED_BY = "application/vnd.larder.bundle.v1+json", "application/vnd.larder.bundle.signature.v1+json"
 # The name of an entry of index.json, by which `oras` and `skopeo` find it.
 NAME = "org.opencontainers.image.ref.name"

@@ -18,12 +18,13 @@ from apps.accounts import namespaces
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
 from apps.accounts.models import Namespace, Role
-from apps.contrib.copy.bundle import contents
+from apps.contrib.copy.bundle import contents, mirroring
 from apps.contrib.copy.bundle.collecting import identity
 from apps.contrib.copy.bundle.contents import QUARANTINED, WITHDRAWN, Item
 from apps.contrib.copy.bundle.models import Bundle
 from apps.contrib.copy.bundle.verifying import Opened
 from apps.contrib.copy.tree.layout import Kind
+from apps.http import mirrors
 from apps.lib import versions
 from apps.lib.addresses import ModuleAddress, ProviderAddress, canonical
 from apps.lib.digests import DigestMismatch
@@ -97,7 +98,7 @@ def bring(opened: Opened, viewer: Viewer, *, began: Callable[[Item], None] = lam
     for item in _in_order(opened):
         release = known.get(_key(item))
         if item.kind == Kind.MIRROR:
-            outcome.left_out.append(f"{item} is of another registry: sync it here, or serve it with bundle unpack.")
+            _attempt(outcome, str(item), partial(_bring_mirrored, opened, item, viewer, outcome))
         elif release is None or release.state == State.RECEIVING:
             if item.files:
                 began(item)
@@ -271,6 +272,17 @@ def _publish_provider(opened: Opened, item: Item, viewer: Viewer, fetched: Fetch
             provider_publishing.cancel(viewer=viewer, release=release)
             raise DigestMismatch(file.digest, digest.removeprefix("sha256:"))
     return provider_publishing.hand_in(viewer=viewer, release=release)
+
+
+def _bring_mirrored(opened: Opened, item: Item, viewer: Viewer, outcome: Outcome) -> None:
+    if mirrors.others is None:
+        outcome.left_out.append(f"{item} is of another registry, and the mirror is left out here.")
+    elif not mirroring.has_proof(item):
+        outcome.left_out.append(f"{item} has no signature in this bundle: sync it here, or make the bundle again.")
+    elif mirroring.bring(mirrors.others, opened, item, viewer):
+        outcome.changed.append(f"{item} is in the mirror.")
+    else:
+        outcome.unchanged += 1
 
 
 def _carry(item: Item, release: Release, viewer: Viewer, outcome: Outcome) -> None:

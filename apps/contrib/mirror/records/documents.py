@@ -1,6 +1,7 @@
 """The document that a registry gives for one platform of a version: where the zip, its sums and signature are."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urljoin
@@ -65,6 +66,12 @@ def parse(body: Any, *, url: str, os: str, arch: str) -> Download:
         keys=keys,
         sizes=_sizes(body.get("packages")),
     )
+
+
+def brought(origin: str, keys: Iterable[tuple[str, str]]) -> Download:
+    """Return the document of what another Larder brought: it names the keys, and no file."""
+    named = tuple(NamedKey(armor, source) for armor, source in keys)
+    return Download(origin, "", "", origin, origin, origin, named, {})
 
 
 def shown(url: str) -> str:

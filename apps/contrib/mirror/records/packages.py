@@ -1,6 +1,6 @@
 """The bytes of a package: streamed into staging while they are hashed, checked, and only then kept."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -29,10 +29,10 @@ from apps.lib.packages.sandboxed import PackageListing
 
 @dataclass(frozen=True, slots=True)
 class _Try:
-    """`key`: where it is staged. `by`: who asked."""
+    """`url`: what a refusal names. `key`: where it is staged. `by`: who asked."""
 
     package: UpstreamPackage
-    download: Download
+    url: str
     key: str
     by: int | None
 
@@ -42,9 +42,10 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
     if package.blob_id is not None:
         return
     for is_last in (False, True):
-        attempt = _Try(package, _known_document(package), ingest.new_key(), by)
+        download = _known_document(package)
+        attempt = _Try(package, shown(download.url), ingest.new_key(), by)
         try:
-            staged, origin = _staged(attempt)
+            staged, origin = _staged(attempt, download)
         except OtherBytes as other:
             if is_last:
                 raise signature_checks.other_bytes(package.version, package.filename, other) from None
@@ -53,6 +54,20 @@ def fetch(package: UpstreamPackage, guard: Callable[[], None], *, by: int | None
             return
         finally:
             store.discard_staged(attempt.key)
+
+
+def take(package: UpstreamPackage, chunks: Iterable[bytes], *, origin: str, by: int | None) -> None:
+    """Store bytes that came from elsewhere than its registry. Raises FetchFailed."""
+    attempt = _Try(package, origin, ingest.new_key(), by)
+    try:
+        staged = store.stage(attempt.key, chunks)
+        storage.require_room(package.version.provider.upstream, staged.size)
+        if staged.digest != package.digest:
+            message = f"{package} has other bytes: found sha256:{staged.digest}, expected sha256:{package.digest}"
+            raise FetchFailed("bytes_changed", message, url=origin, rule="known_digest")
+        _keep(attempt, _checked(attempt, staged), origin, lambda: None)
+    finally:
+        store.discard_staged(attempt.key)
 
 
 def size_up(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -122,12 +137,12 @@ def _require_known(package: UpstreamPackage, download: Download) -> None:
         raise OtherBytes(package.digest, download.shasum, is_signed=True, url=download.asked)
 
 
-def _staged(attempt: _Try) -> tuple[Staged, str]:
+def _staged(attempt: _Try, download: Download) -> tuple[Staged, str]:
     """Stream it into staging, and compare size and digest; return where it came from as well.
 
     Raises FetchFailed or OtherBytes.
     """
-    package, download = attempt.package, attempt.download
+    package = attempt.package
     upstream = package.version.provider.upstream
     claimed = download.sizes.get(package.platform)
     storage.require_room(upstream, claimed or package.size or 0)
@@ -142,17 +157,17 @@ def _staged(attempt: _Try) -> tuple[Staged, str]:
         raise FetchFailed(
             "size",
             f"{package} has another size than the registry says: found {staged.size:,} bytes, expected {expected:,}",
-            url=shown(download.url),
+            url=attempt.url,
             rule="size",
         )
     if staged.digest != package.digest:
-        raise OtherBytes(package.digest, staged.digest, is_signed=False, url=shown(download.url))
+        raise OtherBytes(package.digest, staged.digest, is_signed=False, url=attempt.url)
     return staged, said.url
 
 
 def _checked(attempt: _Try, staged: Staged) -> PackageListing:
     """Read it in a child process that can do nothing else. Raises FetchFailed."""
-    package, url = attempt.package, shown(attempt.download.url)
+    package, url = attempt.package, attempt.url
     limits = sandboxed.limits(
         packed_bytes=settings.PROVIDER_PACKAGE_MAX_BYTES, unpacked_bytes=settings.PROVIDER_UNPACKED_MAX_BYTES
     )

@@ -16,6 +16,7 @@ from apps.contrib.mirror.records.documents import Download, shown
 from apps.contrib.mirror.records.failures import MISSING, Distrusted
 from apps.contrib.mirror.records.signature_checks import Outcome
 from apps.lib.formats import sums
+from apps.lib.mirrored import MirroredProof
 from apps.signing import foreign
 
 FIRST = ["linux", "amd64"]  # most versions have it
@@ -47,15 +48,33 @@ def fetch(version: UpstreamVersion, guard: Callable[[], None]) -> None:
     if version.verdict:
         return
     proof = _proven(version, _platforms_to_ask(version))
-    packages = list(_packages(version, proof))
-    with transaction.atomic():
-        guard()
-        signature_checks.lock(version.provider.upstream)
-        outcome = _outcome_of(version, proof)
-        if outcome.refusal is None:
-            _write(version, proof, outcome, packages)
-    if outcome.refusal is not None:
-        raise outcome.refusal
+    _settle(version, proof, list(_packages(version, proof)), guard)
+
+
+def take(version: UpstreamVersion, carried: MirroredProof, *, origin: str) -> None:
+    """Write the record that another Larder brought, or the packages that are new in it, by the trust of `fetch`.
+
+    Raises FetchFailed.
+    """
+    download = documents.brought(origin, carried.keys)
+    reading = _Reading(download, carried.sums, carried.signature, sums.read_as_clients_do(carried.sums))
+    known = {one.filename: one.digest for one in version.packages.all()}
+    for name, digest in known.items():
+        if (found := reading.listed.get(name, digest)) != digest:
+            other = signature_checks.OtherBytes(digest, found, is_signed=True, url=origin)
+            raise signature_checks.other_bytes(version, name, other)
+    packages = [
+        UpstreamPackage(version=version, os=os, arch=arch, filename=name, digest=reading.listed[name])
+        for name, (os, arch) in carried.platforms.items()
+        if name in reading.listed and name not in known
+    ]
+    if version.verdict and not packages:
+        return
+    try:
+        proof = _checked(version, reading)
+    except foreign.NotSigned as problem:
+        raise _badly_signed(version, problem, origin) from None
+    _settle(version, proof, packages, lambda: None)
 
 
 def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
@@ -88,14 +107,20 @@ def look_again(version: UpstreamVersion, guard: Callable[[], None]) -> None:
     packages = [
         one for one in _packages(version, proof) if one.filename not in known and (one.os, one.arch) not in there
     ]
-    if not packages:
-        return
+    if packages:
+        _settle(version, proof, packages, guard)
+
+
+def _settle(
+    version: UpstreamVersion, proof: _Proof, packages: list[UpstreamPackage], guard: Callable[[], None]
+) -> None:
+    """Write the record, or the packages that it lacks. Raises FetchFailed, and only its alarm is stored then."""
     with transaction.atomic():
         guard()
         signature_checks.lock(version.provider.upstream)
         outcome = _outcome_of(version, proof)
         if outcome.refusal is None:
-            _extend(version, proof, outcome, packages)
+            (_extend if version.verdict else _write)(version, proof, outcome, packages)
     if outcome.refusal is not None:
         raise outcome.refusal
 
@@ -119,14 +144,14 @@ def _proven(version: UpstreamVersion, candidates: list[list[str]]) -> _Proof:
                 raise
         except foreign.NotSigned as problem:
             if is_last:
-                raise signature_checks.badly_signed(
-                    version,
-                    str(problem),
-                    issuer=problem.issuer,
-                    is_foreign=problem.is_foreign,
-                    url=shown(reading.download.signature_url),
-                ) from None
+                raise _badly_signed(version, problem, shown(reading.download.signature_url)) from None
     raise AssertionError("the last look raises or returns")
+
+
+def _badly_signed(version: UpstreamVersion, problem: foreign.NotSigned, url: str) -> Distrusted:
+    return signature_checks.badly_signed(
+        version, str(problem), issuer=problem.issuer, is_foreign=problem.is_foreign, url=url
+    )
 
 
 def _read(version: UpstreamVersion, candidates: list[list[str]], *, with_signature: bool = True) -> _Reading:

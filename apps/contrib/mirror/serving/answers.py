@@ -24,7 +24,7 @@ from apps.contrib.mirror.errors import Refused
 from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamProvider, UpstreamVersion, Verdict
 from apps.contrib.mirror.policy import evaluation, held_back
 from apps.contrib.mirror.policy.evaluation import Decision
-from apps.contrib.mirror.records import manifests, storage
+from apps.contrib.mirror.records import carrying, manifests, storage
 from apps.contrib.mirror.serving import compiled_queries, copies, on_demand, open_links, usage_counts
 from apps.contrib.mirror.serving.fetch_jobs import LIST, PACKAGE, SIZES, VERSION
 from apps.jobs import database_availability
@@ -37,6 +37,7 @@ from apps.lib.mirrored import (
     MirroredCopy,
     MirroredDocument,
     MirroredPackage,
+    MirroredProof,
     MirroredVersion,
     MirroredVersions,
     OpenLink,
@@ -153,6 +154,12 @@ class Mirrors:
 
     def copied(self, provider: HostedProvider) -> MirroredCopy | None:
         return copies.copied(provider, now=timezone.now())
+
+    def proof(self, provider: HostedProvider, number: str) -> MirroredProof:
+        return carrying.proof(provider, number)
+
+    def take(self, provider: HostedProvider, number: str, files: Mapping[str, str], **told: Any) -> bool:
+        return carrying.take(provider, number, files, **told)
 
     def _with_bytes(self, asker: Asker, package: UpstreamPackage, now: datetime) -> MirroredPackage:
         upstream = package.version.provider.upstream

@@ -15,7 +15,7 @@ from apps.contrib.copy.tests.bundle.conftest import sign_all
 from apps.http import mirrors
 from apps.lib.errors import Invalid, NotFound, Unavailable
 from apps.lib.formats import lock_files
-from apps.lib.mirrored import HostedProvider, MirroredCopy, MirroredPackage
+from apps.lib.mirrored import HostedProvider, MirroredCopy, MirroredPackage, MirroredProof
 from apps.releases.models import Release
 
 LOCK = """provider "{host}/{name}" {{
@@ -86,6 +86,10 @@ def test_a_locked_provider_of_another_registry_is_carried_as_it_is_mirrored(db, 
             assert str(provider) == "registry.example.org/acme/dns"
             return MirroredCopy([("2.0.0", [package]), ("1.0.0", [package])], is_public=True, seconds=60)
 
+        def proof(self, *_: object) -> MirroredProof:
+            platforms = {package.filename: (package.os, package.arch)}
+            return MirroredProof(b"the sums", b"signed", [("a key", "")], platforms, ["5.0"], None, "public")
+
     monkeypatch.setattr(mirrors, "others", Others())
     selection = Selection(locks=[lock("registry.example.org", "acme/dns", "1.0.0")])
 
@@ -98,6 +102,9 @@ def test_a_locked_provider_of_another_registry_is_carried_as_it_is_mirrored(db, 
         "registry.example.org/acme/dns:1.0.0",
     )
     assert found.stored == {f"sha256:{'1' * 64}": 7}
+    sums = "terraform-provider-dns_1.0.0_SHA256SUMS"
+    assert [*item.files] == [package.filename, sums, f"{sums}.sig", f"{sums}.json"]
+    assert [found.made[item.files[name]] for name in (sums, f"{sums}.sig")] == [b"the sums", b"signed"]
 
 
 def test_what_has_bytes_in_quarantine_is_not_carried(several):
