@@ -14,7 +14,7 @@ from tests.builders.archives import module_zip
 from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
 from tests.rows import for_each_row
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def previewed(git: Git, rules: Any = None) -> dict[str, dict[str, Any]]:

@@ -10,7 +10,7 @@ from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import File, link, submodule
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
 RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}

@@ -26,6 +26,11 @@ __all__ = ["call"]
 NAME = "acme/terraform-aws-vpc"
 
 
+@pytest.fixture
+def confinement() -> None:
+    """That of production."""
+
+
 @pytest.fixture(scope="session")
 @needs("ssh")
 def host_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
