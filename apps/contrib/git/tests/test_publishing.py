@@ -2,13 +2,10 @@ from typing import Any
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
-from apps.contrib.git import connecting, syncing, tasks
+from apps.contrib.git import connecting
 from apps.contrib.git.tests.conftest import RULES, Connect, Git, kinds, module, work_off
-from apps.jobs.models import Job
-from apps.lib.errors import Conflict
 from apps.modules import answers
 from apps.modules import publishing as module_publishing
 from apps.releases.models import Release, State
@@ -229,17 +226,3 @@ def test_a_full_namespace_refuses_with_its_quota_until_there_is_room(git: Git, u
     namespace.quota_versions = 2
     namespace.save()
     assert git.retry("v1.1.0") == {"v1.0.0": "published", "v1.1.0": "published"}
-
-
-def test_a_disconnected_repository_publishes_nothing_more(git: Git, upstream: Repository):
-    upstream.tag("v1.0.0")
-    syncing.sync(repository=git.repository, actor=git.actor)
-    tasks.run_here(Job.objects.get().pk)
-
-    connecting.disconnect(repository=git.repository, actor=git.actor)
-    work_off()
-
-    assert git.shown == {"v1.0.0": "ignored"}
-    assert not Release.objects.exists()
-    with pytest.raises(Conflict, match="disconnected"):
-        syncing.sync(repository=git.repository, actor=Viewer(git.actor.user))

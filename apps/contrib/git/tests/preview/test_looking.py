@@ -86,18 +86,6 @@ def test_a_version_that_exists_is_not_counted_and_says_what_publishing_says(git:
     connecting.disconnect(repository=git.repository, actor=git.actor)
 
 
-@pytest.mark.both
-def test_a_repository_that_is_connected_again_finds_its_releases(connect: Connect, git: Git, upstream: Repository):
-    upstream.tag("v1.0.0")
-    git.sync()
-    connecting.disconnect(repository=git.repository, actor=git.actor)
-    again = connect()
-
-    assert shown(previewed(again)) == {"v1.0.0 vpc/aws": "published"}
-    assert again.sync() == {"v1.0.0": "published"}
-    assert Release.objects.count() == 1
-
-
 def test_one_tag_of_each_rule_is_looked_into_the_newest_that_would_be_published(
     connect: Connect, site: Site, published
 ):
