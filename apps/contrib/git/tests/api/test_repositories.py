@@ -131,10 +131,8 @@ def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, ca
         ({}, "url: This field is required."),
         ({"url": "file:///etc"}, "expected https:// or ssh:// and a host"),
         ({"url": "https://github.com/acme/vpc", "rules": [{"tag": "v{version}"}]}, "rules.0.module"),
-        ({"url": "https://github.com/acme/vpc", "forge": "svn"}, "forge: "),
         ({"url": "https://github.com/acme/vpc", "poll_minutes": 0}, "poll_minutes: "),
         ({"url": "https://github.com/acme/vpc", "credential": {"kind": "deploy_key"}}, "A deploy key works over ssh"),
-        ({"url": "https://github.com/acme/vpc", "credential": {"kind": "password"}}, "credential.kind: "),
         ({"url": "https://github.com/acme/vpc", "hooks": True}, "There is no field 'hooks'"),
     ],
 )
