@@ -154,10 +154,6 @@ def test_publishers_read_and_change_nothing(connected, call, alice, bob, charlie
     assert (call(bob).get(one).status_code, call(charlie).get(one).status_code) == (403, 404)
 
 
-def test_the_repository_of_another_namespace_is_not_found(connected, tofu, olga, pantry):
-    assert tofu(olga).get(f"/api/v1/namespaces/pantry/repositories/{connected['id']}").status_code == 404
-
-
 @pytest.mark.both
 def test_the_list_costs_the_same_at_any_length(connected, call, dora, acme, in_pages, tofu):
     for number in range(4):
