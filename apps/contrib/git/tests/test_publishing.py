@@ -10,7 +10,7 @@ from apps.modules import answers
 from apps.modules import publishing as module_publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
-from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
+from tests.builders.git_servers import Repository, Site, lfs_pointer, submodule
 from tests.sessions import in_browser
 
 
@@ -74,32 +74,6 @@ def test_a_release_that_was_refused_is_tried_again_when_its_tag_moves(connect: C
 
     assert git.sync() == {"v1.0.0": "published"}
     assert Release.objects.filter(state=State.PUBLISHED).count() == 1
-
-
-@pytest.mark.parametrize(
-    ("files", "folder", "said"),
-    [
-        (module(), "modules/eks", "no folder modules/eks in commit"),
-        ({"docs/a.md": "x"}, "", "no .tf or .tofu file in the repository"),
-        ({**module(), "vendor": submodule("1" * 40)}, "", "1 submodule (vendor)"),
-        (
-            {**module(), ".gitattributes": "*.zip filter=lfs diff=lfs merge=lfs -text\n", "data.zip": lfs_pointer()},
-            "",
-            "1 Git LFS pointer (data.zip)",
-        ),
-    ],
-)
-def test_what_is_no_module_is_refused_with_its_reason(
-    connect: Connect, site: Site, files: dict[str, str | File], folder: str, said: str
-):
-    repository = site.repository("acme/vpc")
-    repository.commit(files)
-    repository.tag("v1.0.0")
-    git = connect("acme/vpc", rules=[{"tag": "v{version}", "folder": folder, "module": "vpc/aws"}])
-
-    assert git.sync() == {"v1.0.0": "refused"}
-    assert said in git.reason("v1.0.0")
-    assert not Release.objects.exists()
 
 
 TESTS = '[submodule "tests"]\n\tpath = tests\n\turl = ../tests.git\n'

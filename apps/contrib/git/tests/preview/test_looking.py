@@ -33,20 +33,26 @@ def shown(rows: dict[str, dict[str, Any]]) -> dict[str, str]:
 
 @pytest.mark.both
 @pytest.mark.parametrize(
-    ("files", "folder", "verdict", "code"),
+    ("files", "folder", "verdict", "code", "said"),
     [
-        (module(), "", "publish", ""),
-        (module(), "modules/eks", "refused", "folder_missing"),
-        ({"docs/a.md": "x"}, "", "refused", "no_module"),
-        ({**module(), "vendor": submodule("1" * 40)}, "", "refused", "submodules"),
-        ({**module(), ".gitattributes": "*.zip filter=lfs\n", "data.zip": lfs_pointer()}, "", "refused", "lfs"),
-        ({**module(), "more.tf": 'variable "name" {}\n'}, "", "held", "unloadable"),
-        ({**module(), "terraform.tfstate": "{}"}, "", "held", "state_file"),
-        ({**module(), "calls.tf": 'module "a" {\n  source = "../dns"\n}\n'}, "", "held", "unloadable"),
+        (module(), "", "publish", "", ""),
+        (module(), "modules/eks", "refused", "folder_missing", "no folder modules/eks in commit"),
+        ({"docs/a.md": "x"}, "", "refused", "no_module", "no .tf or .tofu file in the repository"),
+        ({**module(), "vendor": submodule("1" * 40)}, "", "refused", "submodules", "1 submodule (vendor)"),
+        (
+            {**module(), ".gitattributes": "*.zip filter=lfs diff=lfs merge=lfs -text\n", "data.zip": lfs_pointer()},
+            "",
+            "refused",
+            "lfs",
+            "1 Git LFS pointer (data.zip)",
+        ),
+        ({**module(), "more.tf": 'variable "name" {}\n'}, "", "held", "unloadable", ""),
+        ({**module(), "terraform.tfstate": "{}"}, "", "held", "state_file", ""),
+        ({**module(), "calls.tf": 'module "a" {\n  source = "../dns"\n}\n'}, "", "held", "unloadable", ""),
     ],
 )
 def test_what_publishing_would_say_of_a_tag_is_said_before_in_the_same_words(
-    connect: Connect, site: Site, files: dict[str, str | File], folder: str, verdict: str, code: str
+    connect: Connect, site: Site, files: dict[str, str | File], folder: str, verdict: str, code: str, said: str
 ):
     repository = site.repository("acme/vpc")
     repository.commit(files)
@@ -56,6 +62,7 @@ def test_what_publishing_would_say_of_a_tag_is_said_before_in_the_same_words(
     row = previewed(git)["v1.0.0 vpc/aws"]
 
     assert (row["verdict"], row["code"], row["is_checked"]) == (verdict, code, True), row["reason"]
+    assert said in row["reason"]
     assert not Release.objects.exists()
     assert not Tag.objects.exists()
     became = git.sync()["v1.0.0"]
