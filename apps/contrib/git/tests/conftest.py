@@ -31,9 +31,8 @@ def module(comment: str = "", **files: str) -> dict[str, str]:
 
 
 def _unconfined(_: str, orders: dict[str, Any], *, environment: Any, folder: str, files: int) -> Any:
-    words = orders["words"]
-    pipes = {"stdin": files, "stdout": files, "stderr": files}
-    return subprocess.Popen(words, **pipes, env=dict(environment), cwd=folder, process_group=0)
+    words, given = orders["words"], dict(environment)
+    return subprocess.Popen(words, stdin=files, stdout=files, stderr=files, env=given, cwd=folder, process_group=0)
 
 
 @pytest.fixture(autouse=True)
