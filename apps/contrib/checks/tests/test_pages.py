@@ -196,13 +196,6 @@ def test_owners_change_the_policy_on_its_page_and_publishers_read_it(published, 
     assert browser_of(dora).post(url, form | {"required-0-name": "a b"}).status_code in (200, 422)
 
 
-def test_the_tab_of_a_provider_shows_its_reports(db):
-    """Its routes are those of a module: tests/house asks both."""
-    from django.urls import reverse
-
-    assert reverse("portal:provider-checks", args=["acme", "dns", "1.0.0"]) == "/providers/acme/dns/1.0.0/checks"
-
-
 @pytest.mark.both
 def test_lists_ask_for_the_marks_of_a_page_in_one_query(
     published, browser_of, tofu, send, alice, django_assert_max_num_queries

@@ -15,7 +15,7 @@ from tests.house.routes import METHODS, all_routes
 
 pytestmark = pytest.mark.django_db
 
-WRITES = [method for method in METHODS if method != "GET"]
+OTHERS = [method for method in METHODS if method not in {"GET", "POST"}]
 VALUES = ("1", str(uuid.UUID(int=7)), "module", "signing")
 NOTHING = "protocol:providers"  # says of every method that there is nothing
 
@@ -41,20 +41,21 @@ def test_every_named_route_has_an_address_here() -> None:
 
 
 def test_every_write_of_every_route_is_refused_with_the_sentence(demonstration) -> None:
+    """POST, and one of the other methods by turns: none is told apart by its route."""
     User.objects.create_user("maya")
     visitor = Client(enforce_csrf_checks=True, raise_request_exception=True)
     before = AuditEvent.objects.count(), Job.objects.count()
 
     said = {}
-    for name, url in urls().items():
-        for method in WRITES:
+    for number, (name, url) in enumerate(urls().items()):
+        for method in ("POST", OTHERS[number % len(OTHERS)]):
             answer = visitor.generic(method, url, b"{}", content_type="application/json")
             said[f"{method} {name}"] = (answer.status_code, READ_ONLY in answer.content.decode())
 
     assert {entry: answer for entry, answer in said.items() if answer != (403, True)} == {
-        f"{method} {NOTHING}": (404, False) for method in WRITES
+        entry: (404, False) for entry in said if entry.endswith(f" {NOTHING}")
     }
-    assert len(said) > 1600
+    assert len(said) > 800
     assert (AuditEvent.objects.count(), Job.objects.count()) == before
 
 

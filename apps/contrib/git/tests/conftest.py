@@ -1,9 +1,11 @@
 """Repositories on a real Git server, connected to acme by Dora, and a worker in this process."""
 
 import shutil
+import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +15,7 @@ from apps.accounts.models import Namespace, User
 from apps.audit.models import AuditEvent
 from apps.contrib.git import connecting, syncing, tasks, verdicts
 from apps.contrib.git.models import GitRepository, Tag
+from apps.contrib.git.remote import children as git_children
 from apps.jobs.models import Job
 from apps.modules.tasks import publish_module
 from tests import children
@@ -25,6 +28,17 @@ RULES = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
 
 def module(comment: str = "", **files: str) -> dict[str, str]:
     return {"main.tf": f'# {comment}\nvariable "name" {{\n  type = string\n}}\n', "README.md": "# VPC\n", **files}
+
+
+def _unconfined(_: str, orders: dict[str, Any], *, environment: Any, folder: str, files: int) -> Any:
+    words, given = orders["words"], dict(environment)
+    return subprocess.Popen(words, stdin=files, stdout=files, stderr=files, env=given, cwd=folder, process_group=0)
+
+
+@pytest.fixture(autouse=True)
+def confinement(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None: a publication starts nine children, and the launcher of each takes longer than git. `remote` has it."""
+    monkeypatch.setattr(git_children, "interpreters", SimpleNamespace(started=_unconfined))
 
 
 @pytest.fixture(scope="session")

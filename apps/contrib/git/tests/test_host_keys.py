@@ -13,7 +13,7 @@ from apps.contrib.git import connecting, host_scanning, syncing
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.remote import host_keys, refs
 from apps.contrib.git.remote.access import GitFailed
-from apps.contrib.git.tests.conftest import Git, work_off
+from apps.contrib.git.tests.conftest import RULES, Git, work_off
 from apps.jobs.models import Job
 from apps.lib.errors import Conflict, Invalid, RegistryError, TooManyAttempts, Unavailable
 from apps.notify.models import Letter, OutboxEvent
@@ -156,3 +156,38 @@ def test_a_changed_host_key_is_one_alarm_that_owners_and_webhooks_hear_of(
     assert letter.topic == "git"
     assert letter.subject == "The host keys of a Git server of acme changed"
     assert "another key" in letter.text
+
+
+@for_each_row(("then", "alarms"), [("host_key_changed", 2), ("unreachable", 1)])
+def test_keys_that_change_again_before_the_next_listing_are_another_alarm(
+    acme: Namespace, dora: User, ssh_server: list[Any], monkeypatch: pytest.MonkeyPatch, then: str, alarms: int
+):
+    """The hours of the first alarm do not count towards another failure."""
+    codes = [then, "host_key_changed"]
+
+    def refuse(*_: Any) -> None:
+        raise GitFailed(codes.pop(), "it fails.")
+
+    monkeypatch.setattr(refs, "listed", refuse)
+    ssh_server[:] = [KEYS]
+    actor, url = in_browser(dora), f"git@git.acme.example:team/{then}.git"
+    row = connecting.connect(namespace=acme, actor=actor, url=url, rules=RULES).repository
+    work_off()
+    syncing.sync(repository=row, actor=actor)
+    work_off()
+    ssh_server.append(OTHER_KEYS)
+    host_scanning.ask(repository=row, actor=actor)
+    work_off()
+    GitRepository.objects.filter(pk=row.pk).update(failing_since=timezone.now() - timedelta(hours=5))
+    row.refresh_from_db()
+    connecting.trust_host_keys(repository=row, actor=actor, fingerprints=[host_keys.fingerprint(OTHER_KEYS[0])])
+    work_off()
+
+    row.refresh_from_db()
+    assert row.failure_code == then
+    assert [one.detail["repository"] for one in of_kind(Kind.GIT_HOST_KEYS_CHANGED)].count(row.pk) == alarms
+    assert not of_kind(Kind.GIT_REPOSITORY_FAILING)
+
+
+def of_kind(kind: str) -> list[AuditEvent]:
+    return list(AuditEvent.objects.filter(kind=kind))

@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 
-import httpx
 import pytest
 from django.utils import timezone
 
@@ -14,11 +13,8 @@ from apps.contrib.git.tests.conftest import Git, module, work_off
 from apps.jobs import turns
 from apps.jobs.models import WORKING, Job
 from apps.releases.models import Release
-from tests.builders.archives import module_zip
-from tests.builders.git_servers import Repository, Site
-from tests.live import Live
+from tests.builders.git_servers import Repository
 from tests.rows import for_each_row
-from tests.site.processes import eventually
 
 FIRST = [f"v1.{minor}.0" for minor in range(1, 13)]
 
@@ -144,37 +140,3 @@ def test_how_far_an_import_is_and_how_long_the_rest_takes(git: Git):
 
     Tag.objects.filter(verdict=Verdict.REFUSED).update(changed_at=now - timedelta(hours=1))
     assert estimating.progress_of([git.repository])[git.repository.pk].seconds_left is None
-
-
-@pytest.mark.slow
-@pytest.mark.live
-def test_a_person_does_not_wait_for_sixty_tags(loopback: Live, git_server: Site):
-    """On a whole Larder: the upload is published before most of the import, and the newest version among the first."""
-    repository = git_server.repository("sixty/terraform-aws-vpc")
-    repository.commit(module("one"))
-    for number in range(60):
-        repository.tag(f"v1.{number}.0")
-    token = loopback.token()
-    with loopback.client(token) as client:
-        for name in ("sixty", "sixty-people"):
-            client.put(f"/api/v1/namespaces/{name}", json={"visibility": "private"}).raise_for_status()
-        rules = [{"tag": "v{version}", "folder": "", "module": "vpc/aws"}]
-        given = {"url": git_server.url_of("sixty/terraform-aws-vpc"), "rules": rules}
-        one = client.post("/api/v1/namespaces/sixty/repositories", json=given).raise_for_status().json()
-        path = f"/api/v1/namespaces/sixty/repositories/{one['id']}"
-        client.post(f"{path}/sync", json={}).raise_for_status()
-        eventually(lambda: _verdict(client, path, "v1.59.0") == "published", seconds=120, what="the newest version")
-
-        data = module_zip()
-        document = loopback.publish("sixty-people/vpc/aws", "1.0.0", data, token)
-
-        assert document["state"] == "published"
-        progress = client.get(path).json()["progress"]
-        assert progress["total"] == 60
-        assert progress["done"] <= 40, "a person and the newest version went first"
-        client.delete(path).raise_for_status()
-
-
-def _verdict(client: httpx.Client, path: str, name: str) -> str:
-    found = [tag["verdict"] for tag in client.get(f"{path}/tags?q={name}").json().get("tags", [])]
-    return str(found[0]) if found else ""

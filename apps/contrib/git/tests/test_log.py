@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import pytest
 from structlog.testing import capture_logs
 
-from apps.contrib.git.tests.conftest import RULES, Connect, Git, module
-from tests.builders.git_servers import Repository, Site, submodule
+from apps.contrib.git.tests.conftest import Connect, Git
+from tests.builders.git_servers import Repository, Site
 
 SECRET = "sesame-token-of-dora"  # of a server in this process
 
@@ -62,18 +61,3 @@ def test_the_line_of_a_failure_has_its_code_and_no_secret(connect: Connect, upst
     assert [line["outcome"] for line in of(logged, "git_fetch")] == ["server_error"]
     assert SECRET not in str(logged)
     assert authorization not in str(logged)
-
-
-@pytest.mark.slow
-def test_the_bytes_of_submodules_are_in_the_line_of_the_fetch(connect: Connect, site: Site):
-    part = site.repository("acme/part").commit({"large.tf": "".join(f"# {one * one}\n" for one in range(4000))})
-    mono = site.repository("acme/mono")
-    text = '[submodule "part"]\n\tpath = part\n\turl = ../part.git\n'
-    mono.commit({**module(), ".gitmodules": text, "part": submodule(part)})
-    mono.tag("v1.0.0")
-    git = connect("acme/mono", allow_submodules=True, rules=RULES)
-    with capture_logs() as logged:
-        assert git.sync() == {"v1.0.0": "published"}
-
-    [fetch] = of(logged, "git_fetch")
-    assert fetch["bytes"] > 4000

@@ -2,18 +2,15 @@ from typing import Any
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
 from apps.accounts.models import User
 from apps.audit.kinds import Kind
-from apps.contrib.git import connecting, syncing, tasks
+from apps.contrib.git import connecting
 from apps.contrib.git.tests.conftest import RULES, Connect, Git, kinds, module, work_off
-from apps.jobs.models import Job
-from apps.lib.errors import Conflict
 from apps.modules import answers
 from apps.modules import publishing as module_publishing
 from apps.releases.models import Release, State
 from apps.releases.publishing import approving
-from tests.builders.git_servers import File, Repository, Site, lfs_pointer, submodule
+from tests.builders.git_servers import Repository, Site, lfs_pointer, submodule
 from tests.sessions import in_browser
 
 
@@ -77,32 +74,6 @@ def test_a_release_that_was_refused_is_tried_again_when_its_tag_moves(connect: C
 
     assert git.sync() == {"v1.0.0": "published"}
     assert Release.objects.filter(state=State.PUBLISHED).count() == 1
-
-
-@pytest.mark.parametrize(
-    ("files", "folder", "said"),
-    [
-        (module(), "modules/eks", "no folder modules/eks in commit"),
-        ({"docs/a.md": "x"}, "", "no .tf or .tofu file in the repository"),
-        ({**module(), "vendor": submodule("1" * 40)}, "", "1 submodule (vendor)"),
-        (
-            {**module(), ".gitattributes": "*.zip filter=lfs diff=lfs merge=lfs -text\n", "data.zip": lfs_pointer()},
-            "",
-            "1 Git LFS pointer (data.zip)",
-        ),
-    ],
-)
-def test_what_is_no_module_is_refused_with_its_reason(
-    connect: Connect, site: Site, files: dict[str, str | File], folder: str, said: str
-):
-    repository = site.repository("acme/vpc")
-    repository.commit(files)
-    repository.tag("v1.0.0")
-    git = connect("acme/vpc", rules=[{"tag": "v{version}", "folder": folder, "module": "vpc/aws"}])
-
-    assert git.sync() == {"v1.0.0": "refused"}
-    assert said in git.reason("v1.0.0")
-    assert not Release.objects.exists()
 
 
 TESTS = '[submodule "tests"]\n\tpath = tests\n\turl = ../tests.git\n'
@@ -229,17 +200,3 @@ def test_a_full_namespace_refuses_with_its_quota_until_there_is_room(git: Git, u
     namespace.quota_versions = 2
     namespace.save()
     assert git.retry("v1.1.0") == {"v1.0.0": "published", "v1.1.0": "published"}
-
-
-def test_a_disconnected_repository_publishes_nothing_more(git: Git, upstream: Repository):
-    upstream.tag("v1.0.0")
-    syncing.sync(repository=git.repository, actor=git.actor)
-    tasks.run_here(Job.objects.get().pk)
-
-    connecting.disconnect(repository=git.repository, actor=git.actor)
-    work_off()
-
-    assert git.shown == {"v1.0.0": "ignored"}
-    assert not Release.objects.exists()
-    with pytest.raises(Conflict, match="disconnected"):
-        syncing.sync(repository=git.repository, actor=Viewer(git.actor.user))

@@ -118,17 +118,20 @@ CHANGES: dict[str, tuple[str, Callable[[GitRepository, Viewer], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("change", CHANGES)
 def test_nor_who_changed_or_scanned_it_before_or_afterwards(
-    change: str, waiting: Release, strict: Git, upstream: Repository, erin: User, alice: User
+    waiting: Release, strict: Git, upstream: Repository, acme: Namespace, alice: User
 ) -> None:
-    said, act = CHANGES[change]
-    act(strict.repository, in_browser(erin))
+    owners = {change: person(f"{change}-owner") for change in CHANGES}
+    for change, owner in owners.items():
+        Grant.objects.create(namespace=acme, user=owner, role=Role.OWNER)
+        CHANGES[change][1](strict.repository, in_browser(owner))
     work_off()
-
-    assert why(erin, waiting) == f"{said}-the-repository"
     upstream.commit(module("more"))
-    assert why(erin, polled(strict, upstream, "v1.1.0")) == f"{said}-the-repository"
+    later = polled(strict, upstream, "v1.1.0")
+
+    for change, owner in owners.items():
+        expected = f"{CHANGES[change][0]}-the-repository"
+        assert [why(owner, one) for one in (waiting, later)] == [expected] * 2, change
     assert why(alice, waiting) == ""
 
 

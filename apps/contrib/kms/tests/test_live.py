@@ -31,7 +31,7 @@ def service_of(kind: str, folder: Path) -> Iterator[str]:
             yield vault.url(folder / "token")
 
 
-@pytest.mark.parametrize("kind", ["aws", "vault"])
+@pytest.mark.parametrize("kind", ["vault", pytest.param("aws", marks=pytest.mark.nightly)])
 def test_a_provider_is_signed_with_the_key_in_a_service(kind: str, tmp_path: Path) -> None:
     with (
         service_of(kind, tmp_path) as url,

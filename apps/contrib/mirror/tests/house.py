@@ -31,7 +31,6 @@ FOR_AUDITORS = {
 # Whether it is used, which says if its queue needs a worker, and what it tells.
 QUERIES_OF_METRICS = 2
 PARTS = ("upstreams",)
-SECRETS = {"apps/contrib/mirror/tests/api/test_upstreams.py": {"Private Key"}}
 SMALL = {
     "upstream.Upstream": "one for each registry that is mirrored",
     "upstream.StoredSum": "one for each upstream",

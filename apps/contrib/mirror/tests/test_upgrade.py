@@ -9,10 +9,8 @@ from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 from django.utils import timezone
 
-from apps.accounts.access.gate import Viewer
 from apps.contrib.mirror.errors import Refused
-from apps.contrib.mirror.models import Alarm, KeyPin, KeyState, UpstreamVersion, Verdict
-from apps.contrib.mirror.records import alarms
+from apps.contrib.mirror.models import KeyPin
 from apps.contrib.mirror.tests import fetched
 from apps.lib import versions
 from tests.builders.keys import signing_key
@@ -104,56 +102,6 @@ MIGRATION = import_module("apps.contrib.mirror.migrations.0006_own_pins_and_abse
 def migrate() -> None:
     schema_editor = connection.schema_editor(collect_sql=True)
     MIGRATION.give_pins_to_providers(apps, schema_editor)
-
-
-@pytest.mark.both
-def test_pins_of_namespaces_go_to_the_providers_that_they_signed_without_an_alarm(upstream, registry):
-    for kind in ("tool", "dns"):
-        registry.add_provider("acme", kind, versions=["1.0.0", "1.1.0"])
-        fetched.recorded(upstream, "1.0.0", f"acme/{kind}")
-    registry.add_provider("acme", "mail", key="rsa2048")
-    fetched.listed(upstream, "acme/mail")
-    # As they were: one pin for the namespace.
-    kept, other = KeyPin.objects.order_by("pk")
-    UpstreamVersion.objects.filter(key=other).update(key=kept)
-    other.delete()
-    KeyPin.objects.update(provider=None, reason="Known.", first_seen_at="2025-01-02T03:04:05Z")
-
-    migrate()
-    pins = {provider.type: pin for pin in KeyPin.objects.all() if (provider := pin.provider)}
-    assert len(pins) == KeyPin.objects.count()
-    assert set(pins) == {"tool", "dns"}
-    assert {pin.fingerprint for pin in pins.values()} == {kept.fingerprint}
-    assert {(pin.reason, pin.first_seen_at.year) for pin in pins.values()} == {("Known.", 2025)}
-    for row in UpstreamVersion.objects.exclude(key=None).select_related("provider", "key"):
-        assert row.key is not None
-        assert row.key.provider_id == row.provider_id
-    migrate()
-    assert KeyPin.objects.count() == 2, "it may run again"
-    for kind in ("tool", "dns"):
-        assert fetched.recorded(upstream, "1.1.0", f"acme/{kind}").verdict == Verdict.PINNED
-    assert fetched.recorded(upstream, address="acme/mail").verdict == Verdict.FIRST_SEEN
-    assert not Alarm.objects.exists()
-
-
-def test_a_key_that_waited_goes_to_the_provider_of_its_alarm_which_stays_one(upstream, registry, olga):
-    tool = registry.add_provider(versions=["1.0.0", "1.1.0"])
-    fetched.recorded(upstream, "1.0.0")
-    tool.change_key(signing_key("rsa2048"))
-    with pytest.raises(Refused):
-        fetched.recorded(upstream, "1.1.0")
-    KeyPin.objects.update(provider=None)
-    waiting = KeyPin.objects.get(state=KeyState.WAITING)
-    Alarm.objects.update(subject=f"{upstream}/acme key {waiting.fingerprint}")
-    migrate()
-    assert {pin.provider and pin.provider.type for pin in KeyPin.objects.all()} == {"tool"}
-    fetched.without_pauses()
-    with pytest.raises(Refused):
-        fetched.recorded(upstream, "1.1.0")
-    alarm = Alarm.objects.get()
-    assert alarm.times == 2
-    alarms.accept(alarm, actor=Viewer(olga), reason="Announced.")
-    assert fetched.recorded(upstream, "1.1.0").verdict == Verdict.PINNED
 
 
 def test_a_pin_that_an_older_process_writes_meanwhile_counts_for_what_it_signed(upstream, registry):

@@ -162,7 +162,7 @@ def test_an_answer_in_utf_8_signs_in_however_it_says_so(acme_id, browser, start)
     assert signed_in(client)
 
 
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.mark.parametrize("encoding", ["utf_16_with_a_byte_order_mark", "utf_7", "a_nul"])
 def test_metadata_that_is_not_in_utf_8_begins_no_sign_in(acme_id, browser, encoding):
     Path(acme_id.source).write_bytes(ENCODINGS[encoding](acme_id.metadata()))
     client = browser()

@@ -1,10 +1,8 @@
 """Webhooks as connections: who answers for one, and what becomes of it when they leave."""
 
-from importlib import import_module
 from typing import Any
 
 import pytest
-from django.apps import apps
 
 from apps.accounts import erasure, namespace_deletion, namespaces
 from apps.accounts.access import connections
@@ -165,22 +163,6 @@ def test_an_erased_person_who_changed_something_still_counts(acme, dora, eve):
 
     assert ConnectionChange.objects.get().user_id == eve.pk
     assert left_behind() == [KIND]
-
-
-@pytest.mark.both
-def test_the_upgrade_reads_from_the_audit_who_had_changed_what(acme, dora, eve):
-    rows = connect_all(acme, dora)
-    hooks.change(hook=rows[KIND], actor=Viewer(eve), events=["release.yanked"])
-    hooks.rotate(hook=rows[KIND], actor=Viewer(eve))
-    AuditEvent.objects.create(kind=Kind.WEBHOOK_CHANGED, actor_id=eve.pk + 99, subject="acme", detail={"webhook": 1})
-    ConnectionChange.objects.all().delete()
-
-    migration = import_module("apps.accounts.migrations.0024_connections")
-    for _ in range(2):
-        migration.remember_changes(apps, None)
-
-    found = sorted(ConnectionChange.objects.values_list("kind", "number", "user"))
-    assert found == [(KIND, rows[KIND].pk, eve.pk)]
 
 
 def found():

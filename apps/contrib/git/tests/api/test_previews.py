@@ -77,13 +77,3 @@ def test_wrong_rules_are_refused_before_a_worker_is_asked(one, call, dora):
     assert answer.status_code == 422
     assert answer.json()["error"]["message"].startswith("Rule 1: the tag pattern is 'v1', expected {version} once")
     assert not Job.objects.exists()
-
-
-def test_a_server_that_is_down_is_the_result_with_how_to_fix_it(one, waited, site):
-    site.is_down = True
-    answer = waited(one)
-
-    told = answer.json()
-    assert (answer.status_code, told["state"], told["failure"]["code"]) == (200, "failed", "server_error")
-    assert "503" in told["failure"]["message"]
-    assert told["tags"] == []

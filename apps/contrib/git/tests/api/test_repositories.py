@@ -131,10 +131,8 @@ def test_disconnected_it_is_not_found_and_its_machine_acts_no_more(connected, ca
         ({}, "url: This field is required."),
         ({"url": "file:///etc"}, "expected https:// or ssh:// and a host"),
         ({"url": "https://github.com/acme/vpc", "rules": [{"tag": "v{version}"}]}, "rules.0.module"),
-        ({"url": "https://github.com/acme/vpc", "forge": "svn"}, "forge: "),
         ({"url": "https://github.com/acme/vpc", "poll_minutes": 0}, "poll_minutes: "),
         ({"url": "https://github.com/acme/vpc", "credential": {"kind": "deploy_key"}}, "A deploy key works over ssh"),
-        ({"url": "https://github.com/acme/vpc", "credential": {"kind": "password"}}, "credential.kind: "),
         ({"url": "https://github.com/acme/vpc", "hooks": True}, "There is no field 'hooks'"),
     ],
 )
@@ -154,10 +152,6 @@ def test_publishers_read_and_change_nothing(connected, call, alice, bob, charlie
     for method, below in (("PATCH", one), ("DELETE", one), ("POST", f"{one}/sync"), ("POST", f"{one}/preview")):
         assert call(alice).send(method, below).status_code == 403, (method, below)
     assert (call(bob).get(one).status_code, call(charlie).get(one).status_code) == (403, 404)
-
-
-def test_the_repository_of_another_namespace_is_not_found(connected, tofu, olga, pantry):
-    assert tofu(olga).get(f"/api/v1/namespaces/pantry/repositories/{connected['id']}").status_code == 404
 
 
 @pytest.mark.both

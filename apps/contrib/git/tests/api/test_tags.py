@@ -8,7 +8,7 @@ from django.utils import timezone
 from apps.accounts.models import Scope
 from apps.contrib.git.models import Tag, Verdict
 from apps.contrib.git.tests.api.conftest import URL
-from apps.contrib.git.tests.conftest import module, work_off
+from apps.contrib.git.tests.conftest import work_off
 from apps.releases.models import Release
 from tests.rows import for_each_row
 
@@ -144,18 +144,6 @@ def test_a_tag_of_several_modules_is_tried_again_for_one(connected, call, dora, 
     unclear = call(dora).post(f"/{connected['id']}/tags/retry", tag="v1.0.0")
     assert (unclear.status_code, unclear.json()["error"]["hint"]) == (409, "Send `module`: dns/aws, vpc/aws.")
     assert call(dora).post(f"/{connected['id']}/tags/retry", tag="v1.0.0", module="dns/aws").status_code == 202
-
-
-def test_a_first_sync_publishes_the_selected_tags_alone(connected, call, dora, upstream):
-    for number in range(2):
-        upstream.commit(module(f"version {number}"))
-        upstream.tag(f"v1.{number}.0")
-    answer = call(dora).post(f"/{connected['id']}/sync", tags=["v1.1.0"])
-    assert (answer.status_code, answer.json()["state"]) == (202, "active")
-    work_off()
-    found = tags(call, dora, connected)
-    assert {name: tag["verdict"] for name, tag in found.items()} == {"v1.1.0": "published", "v1.0.0": "ignored"}
-    assert found["v1.0.0"]["code"] == "not_selected"
 
 
 def test_a_sync_without_rules_says_so(call, dora, site, upstream):

@@ -10,7 +10,6 @@ from structlog.testing import capture_logs
 from apps.contrib.git import credentials, forges, github_apps
 from apps.contrib.git.remote.access import GitFailed
 from apps.contrib.git.remote.remotes import parse
-from apps.contrib.git.tests.credentials.github import new_key
 from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import LOOPBACK
 from tests.rows import for_each_row
@@ -90,14 +89,6 @@ def test_the_web_token_of_the_app_follows_no_redirect(repository, forge):
         credentials.access_of(repository)
 
     assert [asked["path"] for asked in forge.asked] == ["/api/v3/app/installations/42/access_tokens"]
-
-
-def test_the_key_of_another_app_is_refused(forge, repository_with):
-    given = {"kind": "app", "app_id": 7, "installation_id": 42, "private_key": new_key()[0]}
-
-    with pytest.raises(GitFailed) as failed:
-        credentials.access_of(repository_with(forge.url, given))
-    assert failed.value.code == "app_key_wrong"
 
 
 @for_each_row(

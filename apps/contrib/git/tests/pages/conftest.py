@@ -30,10 +30,10 @@ def owner(dora: User, browser_of: Callable[..., Client]) -> Client:
 
 @pytest.fixture
 def mono(site: Site) -> Repository:
-    """Three modules with three tags each, and one tag that is no version."""
+    """Three modules with two tags each, and one tag that is no version."""
     found = site.repository("acme/modules")
     with found.batch() as batch:
-        for patch in range(3):
+        for patch in range(2):
             files = {f"{name}/{path}": text for name in MODULES for path, text in module(f"{name} {patch}").items()}
             batch.commit(files)
             for name in MODULES:
@@ -53,7 +53,7 @@ def draft(owner: Client, mono: Repository, site: Site, acme: Namespace) -> GitRe
 
 @pytest.fixture
 def previewed(acme: Namespace, dora: User) -> GitRepository:
-    """The same, as the worker leaves it, without a Git server."""
+    """With three tags of each, as the worker leaves it, without a Git server."""
     row = connecting.connect(namespace=acme, actor=in_browser(dora), url="https://git.acme.example/modules").repository
     tags = [*(f"{name}/v1.{patch}.0" for patch in range(3) for name in MODULES), "nightly"]
     row.preview = {

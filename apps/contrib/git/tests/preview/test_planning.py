@@ -100,16 +100,16 @@ def test_its_own_rules_are_the_default_and_without_any_or_before_a_preview_nothi
     assert previewing.planned(repository, EVERY) == []
 
 
-def test_ten_thousand_tags_are_planned_with_two_queries(previewed, django_assert_num_queries):
-    tags = [f"module-{number % 20}/v{number // 400}.{number // 20 % 20}.0" for number in range(9_000)]
-    repository = previewed(*tags, *(f"nightly-2026.{number}" for number in range(1_000)))
+def test_a_thousand_tags_are_planned_with_two_queries(previewed, django_assert_num_queries):
+    tags = [f"module-{number % 20}/v{number // 400}.{number // 20 % 20}.0" for number in range(900)]
+    repository = previewed(*tags, *(f"nightly-2026.{number}" for number in range(100)))
     rules = [{"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}, *EVERY]
 
     with django_assert_num_queries(2):  # tags with releases, and versions that exist
         rows = previewing.planned(repository, rules)
 
-    assert len(rows) == 10_000
-    assert sum(row["verdict"] == "ignored" for row in rows) == 1_000
+    assert len(rows) == 1_000
+    assert sum(row["verdict"] == "ignored" for row in rows) == 100
 
 
 @for_each_row(

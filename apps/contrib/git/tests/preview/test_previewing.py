@@ -10,7 +10,7 @@ from apps.jobs.models import Job
 from apps.lib.settings_values.outgoing import Outgoing
 from tests.builders.git_servers import File, link, submodule
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 AWS = 'terraform {\n  required_providers {\n    aws = {\n      source = "hashicorp/aws"\n    }\n  }\n}\n'
 RULE = {"tag": "{name}/v{version}", "folder": "modules/{name}", "module": "{name}/aws"}
@@ -159,16 +159,16 @@ def test_two_people_who_ask_at_once_are_answered_once_and_a_worker_that_dies_eac
 
 
 def test_more_rules_than_people_read_are_counted_and_what_the_archive_leaves_out_has_unknown_providers(
-    repository, git, alice
+    repository, git, alice, monkeypatch
 ):
-    files = {f"modules/m{number}/main.tf": AWS for number in range(120)}
+    monkeypatch.setattr(scanning, "MAX_SUGGESTED", 5)
+    files = {f"modules/m{number}/main.tf": AWS for number in range(12)}
     with git.batch() as batch:
         batch.commit(files | {".gitattributes": "modules/m3 export-ignore\n"})
         batch.tag("v1.0.0")
 
     found = preview(repository, alice)
 
-    assert len(found["suggested"]) == scanning.MAX_SUGGESTED
-    assert found["left_off"] == 20
-    assert (len(found["folders"]), found["more_folders"]) == (120, 0)
+    assert (len(found["suggested"]), found["left_off"]) == (5, 7)
+    assert (len(found["folders"]), found["more_folders"]) == (12, 0)
     assert {folder["module"] for folder in found["folders"] if folder["folder"] == "modules/m3"} == {"m3/generic"}

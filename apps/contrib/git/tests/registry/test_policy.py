@@ -121,19 +121,6 @@ def previewed(git: Git) -> dict[str, tuple[str, str, bool]]:
     return {row["tag"]: (row["verdict"], row["code"], row["is_checked"]) for row in rows}
 
 
-def test_the_preview_says_what_policy_holds_back(mirrored: Git, other):
-    rule(other, "deny", versions="1.0.0")
-    previewing.ask(repository=mirrored.repository, actor=mirrored.actor)
-    work_off()
-    mirrored.repository.refresh_from_db()
-
-    planned = {row["tag"]: row for row in previewing.planned(mirrored.repository)}
-    assert (planned["1.1.0"]["verdict"], planned["1.1.0"]["module"]) == ("publish", "vpc/aws")
-    assert planned["1.0.0"]["verdict"] == "ignored"
-    assert "refused by rule 1" in planned["1.0.0"]["reason"]
-    assert mirrored.repository.preview["suggested"] == [{"tag": "{version}", "folder": "", "module": "vpc/aws"}]
-
-
 @for_each_row("column", ["is_sealed", "terraform_only"])
 def test_a_registry_that_was_sealed_or_is_for_terraform_alone_is_not_asked(
     column: str, mirrored: Git, other, registry: Registry, connect_module

@@ -10,6 +10,11 @@ from tests.needs import needs
 
 
 @pytest.fixture
+def confinement() -> None:
+    """That of production."""
+
+
+@pytest.fixture
 @needs("git")
 def site(tmp_path) -> Iterator[Site]:
     with git_site(tmp_path / "site") as started:

@@ -15,20 +15,26 @@ from apps.contrib.git.models import GitRepository
 from apps.contrib.git.tests.api.conftest import call
 from apps.contrib.git.tests.conftest import module, work_off
 from apps.contrib.git.tests.pages.conftest import LIST, fields_of
+from apps.contrib.git.tests.remote.conftest import refusal
 from apps.lib.settings_values.outgoing import Outgoing
 from tests import pages
 from tests.builders.git_daemons import SshSite, ssh_site
 from tests.builders.git_servers import LOOPBACK, Repository, ssh_key
 from tests.needs import needs
 
-__all__ = ["call"]
+__all__ = ["call", "refusal"]
 
 NAME = "acme/terraform-aws-vpc"
 
 
+@pytest.fixture
+def confinement() -> None:
+    """That of production."""
+
+
 @pytest.fixture(scope="session")
 @needs("ssh")
-def host_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
+def own_keys(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, ...]:
     """Host keys in the form that Debian makes."""
     folder = tmp_path_factory.mktemp("host-keys")
     return tuple(ssh_key(folder / kind, kind=kind) for kind in ("ed25519", "ecdsa", "rsa"))
@@ -44,14 +50,14 @@ Serve = Callable[..., AbstractContextManager[SshSite]]
 
 @pytest.fixture
 @needs("git", "ssh", "sshd")
-def serve(tmp_path: Path, host_keys: tuple[Path, ...]) -> Serve:
+def serve(tmp_path: Path, own_keys: tuple[Path, ...]) -> Serve:
     """`serve(port=…, own=…)`: the same repositories and authorized keys each time."""
     folder = tmp_path / "ssh"
     folder.mkdir()
     (folder / "authorized_keys").touch()
 
     def serving(**given: Any) -> AbstractContextManager[SshSite]:
-        return ssh_site(folder, **{"own": host_keys, **given})
+        return ssh_site(folder, **{"own": own_keys, **given})
 
     return serving
 
@@ -127,15 +133,3 @@ def verdicts(repository: GitRepository) -> dict[str, str]:
 @pytest.fixture
 def portal(dora: User, acme: Namespace, browser_of: Callable[..., Client]) -> Portal:
     return Portal(browser_of(dora))
-
-
-@pytest.fixture
-def published(portal: Portal, sshd: SshSite) -> GitRepository:
-    """v1.0.0 is published by ssh, with a deploy key."""
-    vpc(sshd)
-    repository = portal.connected(sshd.url(NAME))
-    sshd.authorize(repository.credential_facts["public_key"])
-    portal.look(repository)
-    assert portal.publish(repository) == {"v1.0.0": "published", "nightly": "ignored"}
-    repository.refresh_from_db()
-    return repository

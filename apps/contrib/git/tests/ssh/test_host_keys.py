@@ -19,7 +19,6 @@ from tests import pages
 from tests.builders.git_servers import ssh_key
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
-EVENT = "repository.host-keys-changed"
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def third(tmp_path):
 
 
 @pytest.fixture
-def waiting(portal, serve, host_keys):
+def waiting(portal, serve):
     """v1.0.0 is published, and v1.1.0 was pushed; return the port, where nothing answers."""
     with serve() as site:
         upstream = vpc(site)
@@ -102,36 +101,6 @@ def test_other_keys_stop_the_repository_until_an_owner_confirms_those_that_were_
     assert (trusted.detail["known"], trusted.detail["found"]) == (known, shown)
 
 
-def test_keys_that_change_again_before_the_next_listing_are_another_alarm(portal, serve, waiting, other, third):
-    repository, before = waiting
-    with serve(port=before.port, own=other) as site:
-        portal.sync(repository)
-        portal.scan(repository)
-        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
-
-    with serve(port=before.port, own=third):
-        work_off()
-
-    repository.refresh_from_db()
-    assert repository.failure_code == "host_key_changed"
-    assert AuditEvent.objects.filter(kind=Kind.GIT_HOST_KEYS_CHANGED).count() == 2
-
-
-def test_the_hours_of_the_alarm_do_not_count_towards_the_next_failure(portal, serve, waiting, other):
-    repository, before = waiting
-    with serve(port=before.port, own=other) as site:
-        portal.sync(repository)
-        portal.scan(repository)
-        GitRepository.objects.update(failing_since=timezone.now() - timedelta(hours=5))
-        assert confirm(portal.client, repository, site.fingerprints).status_code == 303
-
-    work_off()  # nothing answers
-
-    repository.refresh_from_db()
-    assert repository.failure_code == "unreachable"
-    assert not AuditEvent.objects.filter(kind=Kind.GIT_REPOSITORY_FAILING).exists()
-
-
 def test_a_draft_whose_server_changed_its_keys_is_looked_at_once_they_are_confirmed(portal, serve, other):
     with serve() as site:
         vpc(site)
@@ -150,8 +119,8 @@ def test_a_draft_whose_server_changed_its_keys_is_looked_at_once_they_are_confir
         assert portal.publish(repository)["v1.0.0"] == "published"
 
 
-def test_a_server_that_adds_a_key_is_still_read_and_the_page_marks_the_key(portal, serve, host_keys):
-    with serve(own=host_keys[1:]) as site:
+def test_a_server_that_adds_a_key_is_still_read_and_the_page_marks_the_key(portal, serve, own_keys):
+    with serve(own=own_keys[1:]) as site:
         vpc(site)
         repository = portal.connected(site.url(NAME))
         site.authorize(repository.credential_facts["public_key"])

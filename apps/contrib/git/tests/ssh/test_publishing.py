@@ -3,7 +3,7 @@
 import pytest
 
 from apps.contrib.git.models import GitRepository
-from apps.contrib.git.tests.conftest import module, work_off
+from apps.contrib.git.tests.conftest import work_off
 from apps.contrib.git.tests.pages.conftest import LIST
 from apps.contrib.git.tests.ssh.conftest import NAME, vpc
 from apps.releases.models import Release
@@ -50,36 +50,3 @@ def test_pages_lead_from_the_url_to_a_version_and_say_what_is_missing_on_the_way
     origin = pages.shown(portal.client.get(f"{VERSION.format(release.name)}/origin"))
     assert commit in origin
     assert f"localhost:{sshd.port}/{NAME}" in origin
-
-
-def test_a_key_that_is_taken_off_the_server_fails_the_repository_and_leads_back_to_the_key(portal, sshd, published):
-    line = published.credential_facts["public_key"]
-    (sshd.folder / "authorized_keys").write_text("")
-    upstream = sshd.repository(NAME)
-    upstream.commit(module("second"))
-    upstream.tag("v1.1.0")
-
-    assert portal.sync(published) == {"v1.0.0": "published", "nightly": "ignored"}
-    assert published.failure_code == "unauthorized"
-    page = pages.shown(portal.client.get(f"{LIST}/{published.pk}"))
-    assert f'href="{LIST}/{published.pk}/key"' in page
-    key = pages.shown(portal.client.get(f"{LIST}/{published.pk}/key"))
-    assert line in key
-    assert f'action="{LIST}/{published.pk}/sync"' in key
-
-    sshd.authorize(line)
-    assert portal.sync(published) == {"v1.0.0": "published", "v1.1.0": "published", "nightly": "ignored"}
-    assert published.failure_code == ""
-
-
-def test_a_key_that_may_only_read_one_repository_is_enough(portal, serve):
-    """The line of authorized_keys that the documentation shows, on a server that otherwise lets keys do anything."""
-    with serve(more="ForceCommand none") as site:
-        upstream = vpc(site)
-        repository = portal.connected(site.url(NAME))
-        site.authorize(
-            f"restrict,command=\"git-upload-pack '{upstream.path}'\" {repository.credential_facts['public_key']}"
-        )
-        portal.look(repository)
-
-        assert portal.publish(repository) == {"v1.0.0": "published", "nightly": "ignored"}

@@ -4,25 +4,30 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 import pytest
 from django.utils import timezone
 
 from apps.contrib.git import host_scanning
 from apps.contrib.git.models import GitRepository
-from apps.contrib.git.remote import host_keys as scanning
-from apps.contrib.git.remote import refs
+from apps.contrib.git.remote import host_keys, refs
+from apps.contrib.git.remote.access import Access, Limits
+from apps.contrib.git.remote.remotes import parse
 from apps.contrib.git.tests.conftest import RULES, work_off
 from apps.contrib.git.tests.pages.conftest import LIST
 from apps.contrib.git.tests.ssh.conftest import NAME, vpc
 from apps.jobs.models import Job
+from apps.lib.net import fetching
 from tests import pages
-from tests.builders.git_servers import ssh_key
+from tests.builders.git_daemons import public_half
+from tests.builders.git_servers import LOOPBACK, ssh_key
 from tests.postgres import free_port
 from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
 FEW_SECONDS = 2.0
+ACCESS = Access(fetching.trusting("", 0, ""), allowed=LOOPBACK)
 OUTDATED = "has no host key that Larder takes"
 
 
@@ -79,20 +84,19 @@ def speaking(speak: Callable[[socket.socket, threading.Event], None]) -> Iterato
         assert threads
 
 
-def told_on_the_page(portal, port):
-    """Return what the page says where it would show the host keys; nothing is pinned."""
-    repository = portal.connected(f"ssh://git@localhost:{port}/{NAME}.git")
-    assert (repository.host_keys, repository.host_scan["state"]) == ([], "failed")
-    page = pages.text_of(portal.client.get(f"{LIST}/{repository.pk}/key"))
-    assert "can the repository" not in page
-    GitRepository.objects.update(ended_at=timezone.now())
-    return page
+def remote_at(port):
+    return parse(f"ssh://git@localhost:{port}/{NAME}.git")
 
 
 def test_a_server_that_is_down_is_named_with_its_port_and_asked_again(portal, serve, call, dora):
     port = free_port()
 
-    assert f"localhost on port {port} showed no ssh host key" in told_on_the_page(portal, port)
+    repository = portal.connected(f"ssh://git@localhost:{port}/{NAME}.git")
+    assert (repository.host_keys, repository.host_scan["state"]) == ([], "failed")
+    page = pages.text_of(portal.client.get(f"{LIST}/{repository.pk}/key"))
+    assert f"localhost on port {port} showed no ssh host key" in page
+    assert "can the repository" not in page
+    GitRepository.objects.update(ended_at=timezone.now())
     made = call(dora).post(url=f"ssh://git@localhost:{port}/{NAME}.git", rules=RULES)
     assert (made.status_code, made.json()["host_key_scan"]["state"]) == (202, "waiting")
     work_off()
@@ -124,56 +128,14 @@ def test_a_preview_before_the_scan_has_ended_pins_what_the_server_shows(portal, 
 
 
 @for_each_row("speak", [http, silent, slow_exchange])
-def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(portal, monkeypatch, speak):
-    monkeypatch.setattr(scanning, "_SECONDS", FEW_SECONDS)
-    monkeypatch.setattr(scanning, "_CONNECT_SECONDS", 1)
+def test_a_port_that_speaks_something_else_or_endlessly_slowly_is_given_up(refusal, monkeypatch, speak):
+    monkeypatch.setattr(host_keys, "_SECONDS", FEW_SECONDS)
+    monkeypatch.setattr(host_keys, "_CONNECT_SECONDS", 1)
     with speaking(speak) as port:
-        page = told_on_the_page(portal, port)
+        refused = refusal(host_keys.scanned, remote_at(port), ACCESS)
 
-    assert f"localhost on port {port}" in page
-    assert "that an ssh server is running there" in page
-
-
-def test_a_server_that_became_endlessly_slow_fails_the_listing(portal, published, monkeypatch):
-    monkeypatch.setattr(refs, "_MAX_SECONDS", FEW_SECONDS)
-    with speaking(slow_exchange) as port:
-        GitRepository.objects.update(url=f"ssh://git@localhost:{port}/{NAME}.git")
-
-        assert portal.sync(published)["v1.0.0"] == "published"
-    assert published.failure_code == "too_slow"
-
-
-@for_each_row(
-    "more", ["HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com", "KexAlgorithms diffie-hellman-group1-sha1"]
-)
-def test_a_server_with_unusual_algorithms_alone_is_explained(portal, serve, more):
-    with serve(more=more) as site:
-        page = told_on_the_page(portal, site.port)
-
-    assert OUTDATED in page
-    assert "Have the server's administrator add an Ed25519 host key" in page
-
-
-def test_a_host_key_that_is_too_short_is_not_pinned(portal, serve, tmp_path, host_keys):
-    short = ssh_key(tmp_path / "short", kind="rsa", bits=1024)
-    with serve(own=(short,), more="RequiredRSASize 1024") as site:
-        assert OUTDATED in told_on_the_page(portal, site.port)
-    with serve(own=(short, host_keys[0]), more="RequiredRSASize 1024") as site:
-        vpc(site)
-        assert len(portal.connected(site.url(NAME)).host_keys) == 1
-
-
-def test_a_server_that_signs_by_sha1_alone_is_explained_on_the_page(portal, serve, host_keys):
-    with serve(own=(host_keys[2],), more="HostKeyAlgorithms ssh-rsa") as site:
-        vpc(site)
-        repository = portal.connected(site.url(NAME))
-        site.authorize(repository.credential_facts["public_key"])
-        portal.look(repository)
-
-    assert repository.preview["failure"]["code"] == "no_common_algorithm"
-    page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/plan"))
-    assert "have no algorithm in common" in page
-    assert "Their offer: ssh-rsa" in page
+    assert f"localhost on port {port}" in str(refused)
+    assert "that an ssh server is running there" in refused.hint
 
 
 def closing(client: socket.socket, is_over: threading.Event) -> None:
@@ -182,22 +144,55 @@ def closing(client: socket.socket, is_over: threading.Event) -> None:
     client.recv(1000)
 
 
-def test_a_server_that_closes_connections_fails_the_listing_and_is_asked_again(portal, published):
-    with speaking(closing) as port:
-        GitRepository.objects.update(url=f"ssh://git@localhost:{port}/{NAME}.git")
-        portal.sync(published)
+@for_each_row(("speak", "code"), [(slow_exchange, "too_slow"), (closing, "truncated")])
+def test_a_server_that_became_slow_or_closes_connections_fails_the_listing(refusal, tmp_path_factory, speak, code):
+    pinned = public_half(ssh_key(tmp_path_factory.mktemp("key") / "pinned"))
+    with speaking(speak) as port:
+        listing = (refs.listed, remote_at(port), replace(ACCESS, host_keys=(pinned,)), Limits(seconds=FEW_SECONDS))
+        refused = refusal(*listing)
 
-    assert published.failure_code == "truncated", published.log
-    assert published.next_at is not None
+    assert (refused.code, refused.is_final) == (code, False)
 
 
-def test_a_server_that_takes_passwords_alone_is_explained_on_the_page(portal, serve):
-    with serve(more="PubkeyAuthentication no\nPasswordAuthentication yes") as site:
+@for_each_row(
+    "more", ["HostKeyAlgorithms ssh-ed25519-cert-v01@openssh.com", "KexAlgorithms diffie-hellman-group1-sha1"]
+)
+def test_a_server_with_unusual_algorithms_alone_is_explained(refusal, serve, more):
+    with serve(more=more) as site:
+        refused = refusal(host_keys.scanned, remote_at(site.port), ACCESS)
+
+    assert OUTDATED in str(refused)
+    assert "Have the server's administrator add an Ed25519 host key" in refused.hint
+
+
+def test_a_host_key_that_is_too_short_is_not_pinned(refusal, serve, tmp_path, own_keys):
+    short = ssh_key(tmp_path / "short", kind="rsa", bits=1024)
+    with serve(own=(short,), more="RequiredRSASize 1024") as site:
+        assert OUTDATED in str(refusal(host_keys.scanned, remote_at(site.port), ACCESS))
+    with serve(own=(short, own_keys[0]), more="RequiredRSASize 1024") as site:
+        assert len(host_keys.scanned(remote_at(site.port), ACCESS)) == 1
+
+
+@for_each_row(
+    ("more", "code", "text", "hint"),
+    [
+        ("HostKeyAlgorithms ssh-rsa", "no_common_algorithm", "have no algorithm in common", ""),
+        (
+            "PubkeyAuthentication no\nPasswordAuthentication yes",
+            "unauthorized",
+            "takes only: password",
+            "connect the repository by https",
+        ),
+    ],
+)
+def test_a_server_that_signs_by_sha1_or_takes_passwords_alone_is_explained(
+    refusal, serve, own_keys, more, code, text, hint
+):
+    with serve(own=(own_keys[2],), more=more) as site:
         vpc(site)
-        repository = portal.connected(site.url(NAME))
-        portal.look(repository)
+        access = replace(ACCESS, private_key=site.key.read_text(), host_keys=site.host_keys)
+        refused = refusal(refs.listed, parse(site.url(NAME)), access, Limits(seconds=60))
 
-    assert repository.preview["failure"]["code"] == "unauthorized"
-    page = pages.shown(portal.client.get(f"{LIST}/{repository.pk}/plan"))
-    assert "takes only: password" in page
-    assert "connect the repository by https" in page
+    assert refused.code == code
+    assert text in f"{refused} {refused.hint}"
+    assert hint in f"{refused} {refused.hint}"

@@ -1,15 +1,12 @@
 """One owner, and an ssh server that accepts connections and says nothing: no request waits for it."""
 
-import time
-
 import pytest
 
-from apps.contrib.git import host_scanning, tasks
+from apps.contrib.git import host_scanning
 from apps.contrib.git.models import GitRepository
 from apps.contrib.git.remote import host_keys
 from apps.contrib.git.tests.conftest import RULES
 from apps.contrib.git.tests.pages.conftest import LIST
-from apps.contrib.git.tests.ssh.test_servers import silent, speaking
 from apps.jobs.models import Job
 from tests import pages
 
@@ -42,16 +39,3 @@ def test_no_request_waits_for_it_and_one_owner_keeps_five_scans_in_progress(port
         ):
             assert method().status_code in (200, 202, 303, 409)
     assert Job.objects.filter(kind=host_scanning.JOB, state="queued").count() == 5
-
-
-def test_a_worker_gives_it_up_and_the_page_says_so(portal, monkeypatch):
-    monkeypatch.setattr(host_keys, "_CONNECT_SECONDS", 1)
-    with speaking(silent) as port:
-        portal.connect(f"ssh://git@localhost:{port}/acme/vpc.git")
-        began = time.monotonic()
-        assert tasks.run_here(Job.objects.get().pk)
-    assert time.monotonic() - began < 10
-    row = GitRepository.objects.get()
-    page = pages.shown(portal.client.get(f"{LIST}/{row.pk}/key"))
-    assert f"localhost on port {port} showed no ssh host key." in page
-    assert "Ask the server again" in page

@@ -1,28 +1,36 @@
 """The forms of ssh URLs that people paste, each read from a real sshd."""
 
 import getpass
+from ipaddress import ip_network
 
 import pytest
 
-from apps.contrib.git.models import GitRepository
-from apps.contrib.git.remote import remotes
+from apps.contrib.git.remote import checkouts, refs, remotes
+from apps.contrib.git.remote.access import Access, Limits
 from apps.contrib.git.tests.ssh.conftest import NAME, vpc
 from apps.lib.errors import Invalid
-from apps.lib.net import addresses
-from tests.builders.git_daemons import can_listen
+from apps.lib.net import addresses, fetching
+from tests.builders.git_daemons import can_listen, public_half
+from tests.builders.git_servers import LOOPBACK
 from tests.rows import for_each_row
 
 ME = getpass.getuser()
 pytestmark = [pytest.mark.slow, pytest.mark.needs("git", "ssh", "sshd")]
 
 
-def read(portal, site, url):
-    """Connect, look and publish; return the commands that the server got, as far as they name the repository."""
-    repository = portal.connected(url)
-    site.authorize(repository.credential_facts["public_key"])
-    portal.look(repository)
-    assert repository.preview["failure"] is None
-    assert portal.publish(repository) == {"v1.0.0": "published", "nightly": "ignored"}
+def access_to(site, **more):
+    trusted, key = fetching.trusting("", 0, ""), site.key.read_text()
+    site.authorize(public_half(site.key))
+    allowed = (*LOOPBACK, ip_network("::1/128"))
+    return Access(trusted, **{"allowed": allowed, "private_key": key, "host_keys": site.host_keys, **more})
+
+
+def read(site, url):
+    """List and fetch; return the commands that the server got."""
+    remote, access, limits = remotes.parse(url), access_to(site), Limits(seconds=60)
+    listing = refs.listed(remote, access, limits)
+    with checkouts.fetched(remote, access, limits, ref="refs/tags/v1.0.0") as commit:
+        assert commit.id == listing.head
     return {command.removeprefix("git-upload-pack ") for command in site.commands}
 
 
@@ -34,32 +42,28 @@ def read(portal, site, url):
         ("{me}@localhost:/srv/vpc.git", "srv/vpc", "ssh://{me}@localhost/srv/vpc.git", "'/srv/vpc.git'"),
     ],
 )
-def test_the_short_form_is_read_as_git_reads_it(portal, sshd, monkeypatch, url, name, stored, asked):
+def test_the_short_form_is_read_as_git_reads_it(sshd, monkeypatch, url, name, stored, asked):
     monkeypatch.setitem(addresses.PORTS, "ssh", sshd.port)  # the short form has no port
     vpc(sshd, name)
 
-    assert read(portal, sshd, url.format(me=ME)) == {asked}
-    assert GitRepository.objects.get().url == stored.format(me=ME)
+    assert read(sshd, url.format(me=ME)) == {asked}
+    assert remotes.parse(url.format(me=ME)).url == stored.format(me=ME)
 
 
-def test_a_url_has_a_port_and_a_user_whom_the_server_may_refuse(portal, sshd):
+def test_a_url_has_a_port_and_a_user_whom_the_server_may_refuse(sshd, refusal):
     vpc(sshd)
 
-    assert read(portal, sshd, f"ssh://{ME}@127.0.0.1:{sshd.port}/{NAME}.git/") == {f"'/{NAME}.git'"}
-    repository = GitRepository.objects.get()
-    assert repository.url == sshd.url(NAME, "127.0.0.1")
-
-    GitRepository.objects.update(url=f"ssh://stranger@127.0.0.1:{sshd.port}/{NAME}.git")
-    assert portal.look(repository).preview["failure"]["code"] == "unauthorized"
+    assert read(sshd, f"ssh://{ME}@127.0.0.1:{sshd.port}/{NAME}.git/") == {f"'/{NAME}.git'"}
+    stranger = remotes.parse(f"ssh://stranger@127.0.0.1:{sshd.port}/{NAME}.git")
+    assert refusal(refs.listed, stranger, access_to(sshd), Limits(seconds=60)).code == "unauthorized"
 
 
 @pytest.mark.skipif(not can_listen("::1"), reason="This host has no IPv6.")
-def test_a_url_has_an_ipv6_address(portal, serve):
+def test_a_url_has_an_ipv6_address(serve):
     with serve(address="::1") as site:
         vpc(site)
 
-        assert read(portal, site, site.url(NAME, "[::1]")) == {f"'/{NAME}.git'"}
-    assert GitRepository.objects.get().url == site.url(NAME, "[::1]")
+        assert read(site, site.url(NAME, "[::1]")) == {f"'/{NAME}.git'"}
 
 
 @for_each_row(
@@ -85,10 +89,3 @@ def test_a_path_that_begins_at_a_home_stays_one(text, url, path, for_git):
 def test_a_short_form_that_names_no_repository_is_refused(text):
     with pytest.raises(Invalid):
         remotes.parse(text)
-
-
-def test_a_forge_that_knows_no_homes_gets_the_path_from_the_root(portal, monkeypatch, host_keys):
-    key = host_keys[0].with_suffix(".pub").read_text()
-    monkeypatch.setattr("apps.contrib.git.remote.host_keys.scanned", lambda *_: (" ".join(key.split()[:2]),))
-
-    assert portal.connected("git@gitlab.com:acme/vpc.git").url == "ssh://git@gitlab.com/acme/vpc.git"

@@ -5,7 +5,6 @@ import json
 import pytest
 
 from apps.contrib.mirror.tests import mirrored
-from tests.rows import for_each_row
 
 URL = "/api/v1/upstreams/registry.opentofu.org"
 RANDOM = f"{URL}/providers/hashicorp/random"
@@ -65,20 +64,6 @@ def test_a_version_has_its_packages_with_digests_and_origin(tofu, shelf, charlie
     assert (rows["darwin_arm64"]["stored"], rows["darwin_arm64"]["h1"]) == (False, None)
     anonymous = tofu().get(f"{RANDOM}/versions/3.6.3").json()["packages"]
     assert {row["fetched_by"] for row in anonymous} == {None}
-
-
-@for_each_row("path", ["", "/corp/dns", "/corp/dns/versions", "/corp/dns/versions/1.0.0"])
-def test_what_a_private_registry_has_is_not_there_for_others_and_what_nobody_asked_for_for_nobody(
-    tofu, shelf, charlie, olga, path
-):
-    url = f"/api/v1/upstreams/registry.corp.example/providers{path}"
-
-    assert tofu(olga).get(url).status_code == 200
-    assert tofu(charlie).get(url).status_code == 404
-    assert tofu().get(url).status_code == 401
-    for nothing in ("hashicorp/none", "hashicorp/random/versions/9.9.9", "hashicorp/random/versions/x"):
-        answer = tofu(olga).get(f"{URL}/providers/{nothing}")
-        assert (answer.status_code, bool(answer.json()["error"]["hint"])) == (404, True)
 
 
 def test_alarms_are_listed_and_decided(tofu, shelf, olga, auditor, in_pages):

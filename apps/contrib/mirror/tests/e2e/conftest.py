@@ -25,8 +25,6 @@ class Pair:
     origin: Live
     mirror: Live
     depot: Depot
-    manage: str  # a token of the mirror's
-    read: str
 
 
 def mirror_of(mirror: Live, manage: str, host: str, **fields: object) -> None:
@@ -53,9 +51,8 @@ def pair(live: Live, mirror: Live) -> Pair:
         depot.namespace(name, visibility)
         for version in ("1.0.0", "1.1.0"):
             depot.publish(f"{name}/names", version)
-    manage = mirror.token()
-    mirror_of(mirror, manage, ORIGIN, url=live.url, ca=authority_of(live), token=depot.read)
-    return Pair(live, mirror, depot, manage, mirror.token("admin", "read"))
+    mirror_of(mirror, mirror.token(), ORIGIN, url=live.url, ca=authority_of(live), token=depot.read)
+    return Pair(live, mirror, depot)
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from apps.contrib.mirror.tests.e2e.conftest import ORIGIN
-from tests.e2e.oci.clients import NotHere, Tofu, digest_of
+from tests.e2e.oci.clients import digest_of
 from tests.e2e.oci.programs import Program
 from tests.e2e.providers import configure, download, lock_of, require, said_by
 from tests.e2e.workspace import Workspace
@@ -28,18 +28,6 @@ def tofu(mirror, tmp_path) -> Workspace:
     block = f'oci_mirror {{\n    repository_template = "{template}"\n    include = ["{ORIGIN}/*/*"]\n  }}'
     configure(space, f"provider_installation {{\n  {block}\n}}\n")
     return space
-
-
-def test_the_recorded_requests_of_tofu_find_the_zip_of_the_origin(pair):
-    zipped = Tofu(pair.mirror).provider(f"providers/{ORIGIN}/orchard/names", version="1.0.0")
-
-    document = download(pair.origin, pair.depot.read, "orchard/names", "1.0.0")
-    assert digest_of(zipped) == f"sha256:{document['shasum']}"
-
-
-def test_what_the_origin_does_not_have_is_not_here(pair):
-    with pytest.raises(NotHere):
-        Tofu(pair.mirror).provider(f"providers/{ORIGIN}/orchard/nothing")
 
 
 def test_tofu_installs_a_provider_of_another_registry_from_the_mirror(pair, tofu):

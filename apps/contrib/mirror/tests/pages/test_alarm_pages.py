@@ -61,16 +61,6 @@ def test_a_decision_is_made_once_with_a_reason(browser_of, shelf, olga):
     assert "already accepted" in text_of(answer)
 
 
-def test_a_signature_that_does_not_fit_cannot_be_accepted(browser_of, shelf, olga):
-    client, alarm = browser_of(olga), shelf.alarms["signature"]
-
-    assert 'value="accept"' not in shown(client.get(url_of(alarm)))
-    assert client.post(url_of(alarm), {"decision": "accept", "reason": "please"}).status_code == 409
-    assert client.post(url_of(alarm), {"decision": "dismiss", "reason": "a mishap"}).status_code == 303
-    alarm.refresh_from_db()
-    assert alarm.state == "dismissed"
-
-
 def test_auditors_read_alarms_without_a_form(browser_of, shelf, auditor):
     assert 'name="decision"' not in shown(browser_of(auditor).get(url_of(shelf.alarms["key"])))
     assert "A different key" in shown(browser_of(auditor).get("/mirror/alarms"))

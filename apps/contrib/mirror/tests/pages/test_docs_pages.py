@@ -5,7 +5,7 @@ import re
 import pytest
 from django.utils import timezone
 
-from apps.contrib.mirror.models import PackageDocs, PackageDocsPage, Upstream
+from apps.contrib.mirror.models import PackageDocs, PackageDocsPage
 from apps.contrib.mirror.serving import docs
 from apps.contrib.mirror.tests import documented
 from apps.contrib.mirror.tests.shelf import add_package, add_upstream, add_version
@@ -114,15 +114,6 @@ def test_bytes_in_quarantine_here_give_out_no_documentation(browser, dns, publis
 
     assert "are quarantined" in shown(browser.get(D))
     assert browser.get(f"{D}/resources/record").status_code == 404
-
-
-@pytest.mark.parametrize(
-    ("visibility", "statuses"), [("public", (200, 200)), ("internal", (302, 200)), ("private", (302, 404))]
-)
-def test_who_sees_the_mirrors_pages_sees_the_documentation(browser_of, charlie, dns, visibility, statuses):
-    Upstream.objects.update(visibility=visibility)
-    for path in (D, f"{D}/resources/record"):
-        assert tuple(browser_of(who).get(path).status_code for who in (None, charlie)) == statuses
 
 
 def test_the_page_costs_as_much_beside_many_pages_and_packages(browser, dns):

@@ -78,10 +78,3 @@ def test_a_refusal_of_policy_is_on_the_page_and_so_is_why_a_run_failed(tool, cli
     answer = client.post("/lock", FORM | {"more": "freebsd_amd64"})
     assert answer.status_code == 403
     assert b"not stored" in answer.content
-
-
-def test_a_run_of_an_account_is_hidden_from_others(tool, client, browser_of, alice, bob):
-    began = browser_of(alice).post("/lock", FORM)
-    assert browser_of(alice).get(began.url).status_code == 200
-    assert browser_of(bob).get(began.url).status_code == 404
-    assert client.get(began.url).status_code in (302, 401, 404)

@@ -120,18 +120,6 @@ def test_what_a_registry_says_is_text_and_never_markup(browser_of, shelf):
         assert "&lt;script&gt;alert" in content
 
 
-@for_each_row("path", ["", "/1.0.0"])
-def test_a_private_registry_is_not_there_for_others(browser_of, shelf, charlie, olga, path):
-    url = f"/mirror/providers/registry.corp.example/corp/dns{path}"
-    missing = url.replace("corp.example", "none.example")
-
-    assert "registry.corp.example" in shown(browser_of(olga).get(url))
-    assert browser_of(charlie).get(url).status_code == browser_of(charlie).get(missing).status_code == 404
-    for where in (url, missing):
-        assert browser_of(None).get(where).url.startswith("/account/login")
-    assert "registry.corp.example" not in shown(browser_of(charlie).get("/mirror/providers?q=dns"))
-
-
 def test_mirrored_providers_appear_next_to_our_own_labelled_with_their_host(browser_of, shelf, charlie):
     for url in ("/providers", "/providers?q=random", "/search?q=random"):
         page = shown(browser_of(charlie).get(url))

@@ -189,14 +189,3 @@ def test_removal_says_what_is_forgotten_and_how_to_keep_it(browser_of, olga):
     assert f"registry.opentofu.org/{package.version.provider.address}" in page
     assert client.post(f"{ONE}/remove").status_code == 303
     assert upstreams.of_host("registry.opentofu.org") is None
-
-
-def test_a_change_asks_for_a_recent_confirmation(browser_of, olga):
-    mirrored.upstream()
-    client = browser_of(olga, confirmed=False)
-
-    for path, data in ((f"{ONE}/change", FORM), (f"{ONE}/remove", {}), (TOFU, FORM)):
-        answer = client.post(path, data)
-        assert answer.status_code == 302, path
-        assert "/account/" in answer.url
-    assert changes() == []

@@ -64,7 +64,7 @@ def everything_visible():
 
 
 @pytest.mark.slow
-@effort(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@effort(deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=RULES, after=RULES, days=st.sampled_from([0, 3, 7]))
 def test_a_dry_run_equals_what_happens_after_saving(db, before, after, days):
     Upstream.objects.all().delete()

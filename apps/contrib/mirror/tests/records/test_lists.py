@@ -88,17 +88,18 @@ def test_a_list_is_repeated_without_asking_then_asked_conditionally(upstream, re
 
 
 @pytest.mark.both
-def test_100_000_versions_are_refused_with_the_limit_and_10_000_are_read(upstream, registry):
+def test_more_versions_than_the_limit_are_refused_with_it_and_as_many_are_read(upstream, registry, monkeypatch):
+    monkeypatch.setattr(lists, "MAX_VERSIONS", 1_200)  # several statements
     tool = registry.add_provider()
-    body = {"versions": [{"version": f"1.0.{number}"} for number in range(100_000)]}
+    body = {"versions": [{"version": f"1.0.{number}"} for number in range(1_201)]}
     registry.misbehave(tool.list_path, faults.wrong_shape(body))
-    with pytest.raises(Unavailable, match=r"100,000 versions, expected at most 10,000.*max_versions"):
+    with pytest.raises(Unavailable, match=r"1,201 versions, expected at most 1,200.*max_versions"):
         fetched.listed(upstream)
     assert not UpstreamVersion.objects.exists()
 
-    registry.misbehave(tool.list_path, faults.wrong_shape({"versions": body["versions"][:10_000]}))
+    registry.misbehave(tool.list_path, faults.wrong_shape({"versions": body["versions"][:1_200]}))
     fetched.without_pauses()
-    assert fetched.listed(upstream).versions.count() == 10_000
+    assert fetched.listed(upstream).versions.count() == 1_200
 
 
 @for_each_row(

@@ -1,12 +1,8 @@
 """Versions that a registry no longer lists: what is stored is served on until staff say that it is gone."""
 
 from datetime import timedelta
-from importlib import import_module
-from types import SimpleNamespace
 
 import pytest
-from django.apps import apps
-from django.db import connection
 from django.utils import timezone
 
 from apps.accounts.access.gate import Viewer
@@ -25,8 +21,6 @@ from apps.contrib.mirror.serving import catalogue
 from apps.contrib.mirror.tests import fetched
 from apps.contrib.mirror.tests.edge_client import Edge, body_of, package_url, version_url
 from tests.builders import faults
-
-MIGRATION = import_module("apps.contrib.mirror.migrations.0006_own_pins_and_absences")
 
 
 @pytest.fixture
@@ -135,19 +129,6 @@ def test_an_alarm_that_is_open_names_all_that_vanished_meanwhile(upstream, tool,
     assert Alarm.objects.get().known == {"listed": 2, "vanished": ["1.1.0", "1.0.0"], "more": 0}
 
 
-def test_a_sealed_registry_lists_everything_that_is_stored(upstream, tool, stored):
-    drop(tool, "1.0.0")
-    stored.versions(upstream)
-    Upstream.objects.update(is_sealed=True)
-    assert stored.versions(upstream) == ["1.1.0", "1.0.0"]
-
-
-def test_what_was_never_stored_leaves_with_the_list(upstream, tool, stored):
-    drop(tool, "1.2.0")
-    assert stored.versions(upstream) == ["1.1.0", "1.0.0"]
-    assert stored.get(version_url(upstream, "1.2.0")).status_code == 404
-
-
 def test_policy_holds_for_it_as_for_all(upstream, tool, stored):
     drop(tool, "1.0.0")
     stored.versions(upstream)
@@ -155,17 +136,3 @@ def test_policy_holds_for_it_as_for_all(upstream, tool, stored):
     UpstreamVersion.objects.filter(version="1.0.0").update(published_at=timezone.now())
     assert stored.versions(upstream) == ["1.1.0"]
     assert stored.get(version_url(upstream, "1.0.0")).status_code == 409
-
-
-@pytest.mark.both
-@pytest.mark.parametrize(("state", "absence"), [("accepted", "gone"), ("dismissed", "kept"), ("open", "")])
-def test_decisions_of_an_older_larder_hold(upstream, tool, stored, staff, state, absence):
-    drop(tool, "1.0.0")
-    stored.versions(upstream)
-    drop(tool, "1.1.0")
-    stored.versions(upstream)
-    Alarm.objects.update(state=state, known={"listed": 3, "vanished": ["1.0.0"], "more": 0})
-    UpstreamVersion.objects.update(absence="")
-    MIGRATION.remember_decisions(apps, SimpleNamespace(connection=connection))
-    assert UpstreamVersion.objects.get(version="1.0.0").absence == absence
-    assert UpstreamVersion.objects.get(version="1.1.0").absence == ""

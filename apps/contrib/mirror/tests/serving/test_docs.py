@@ -25,7 +25,6 @@ from apps.lib.packages import sandboxed
 from apps.releases.docs import layouts, reading
 from tests.builders import docs as builder
 from tests.builders.hostile import PAYLOADS, findings_in
-from tests.rows import for_each_row
 
 pytestmark = [pytest.mark.django_db, pytest.mark.both]
 
@@ -70,11 +69,6 @@ def test_pages_of_docs_and_what_lies_beside_the_program_are_read():
     ]
     assert page("record").name == "dns_record"
     assert (page("readme").name, page("changelog").name, page("license").name) == ("README", "Changelog", "License")
-
-
-def test_the_old_layout_is_read_too():
-    documented.read(builder.BEFORE)
-    assert ("resources", "record") in places()
 
 
 def test_links_lead_to_the_pages_of_whichever_version_shows_them():
@@ -212,24 +206,6 @@ def test_hostile_words_stay_words_on_every_page():
     assert len(places()) == len(names)
     for one in PackageDocsPage.objects.all():
         assert findings_in(docs.placed(one.html, "/mirror/providers/a/b/c/1.0.0/docs")) == [], one.slug
-
-
-@for_each_row(
-    "name",
-    [
-        "docs/resources/../../../etc/passwd.md",
-        "docs/resources/a/b.md",
-        "docs/resources/<b>.md",
-        "docs/secrets/a.md",
-        "README/../LICENSE",
-        "deeper/README.md",
-        "README.md.exe",
-        "LICENSES",
-    ],
-)
-def test_what_cannot_be_an_address_is_no_page(name):
-    assert not layouts.pages_in([name], is_archive=False)
-    assert not layouts.about_in([name])
 
 
 def test_bytes_that_are_no_utf8_are_shown_as_far_as_they_are():

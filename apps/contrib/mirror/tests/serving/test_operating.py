@@ -1,18 +1,15 @@
 """A registry in operation: what was lost or evicted is fetched again, and each fetch is counted."""
 
-from datetime import timedelta
-
 import pytest
-from django.utils import timezone
 
 from apps.blobs import store
 from apps.contrib.mirror import stored_sums
 from apps.contrib.mirror.asking import upstreams
-from apps.contrib.mirror.models import Upstream, UpstreamPackage, UpstreamVersion
+from apps.contrib.mirror.models import Upstream, UpstreamPackage
 from apps.contrib.mirror.records import storage
 from apps.contrib.mirror.serving import fetch_jobs, on_demand
 from apps.contrib.mirror.tests import fetched
-from apps.contrib.mirror.tests.shelf import damage, file_of
+from apps.contrib.mirror.tests.shelf import damage
 from apps.jobs import queue
 from apps.jobs.models import Job
 from apps.lib.errors import Unavailable
@@ -49,22 +46,6 @@ def test_lost_bytes_of_a_registry_that_is_down_are_its_outage_and_not_of_storage
     assert "503" in str(refused.value)
     looks = {name: doctor.LOOKS[name] for name in ("database", "storage")}
     assert {finding.part: finding.state for finding in examining.examine(looks)}["storage"] == "ok"
-
-
-@pytest.mark.both
-def test_evicted_bytes_are_fetched_again_by_the_next_client(upstream, registry):
-    tool = registry.add_provider()
-    package = fetched.stored(upstream)
-    long_ago = timezone.now() - timedelta(days=40)
-    UpstreamPackage.objects.update(fetched_at=long_ago, used_at=long_ago)
-    Upstream.objects.update(evict_days=30)
-    assert storage.evict(now=timezone.now()) == 1
-    assert not file_of(package.digest).exists()
-
-    again = fetched.stored(upstream)
-    assert file_of(again.digest).exists()
-    assert registry.count(tool.zip_path("1.0.0")) == 2
-    assert UpstreamVersion.objects.get().verdict
 
 
 def test_a_full_quota_refuses_with_its_rule_keeps_nothing_and_a_larger_one_lets_it_in(upstream, registry):

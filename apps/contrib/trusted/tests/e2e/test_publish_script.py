@@ -77,19 +77,11 @@ def page_of(said):
 # --- Refused ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("claim", "value", "found"),
-    [
-        ("event_name", "pull_request_target", "pull_request_target"),
-        ("repository_id", "2", "found 2, expected 1"),
-        ("aud", "https://elsewhere.example", "https://elsewhere.example"),
-    ],
-)
-def test_a_refused_exchange_names_the_claim(publish, id_token, owner, claim, value, found):
-    said = publish("bakery/refused/aws 1.0.0", 1, LARDER_TOKEN="", LARDER_ID_TOKEN=id_token(**{claim: value}))
+def test_a_refused_exchange_names_the_claim(publish, id_token, owner):
+    said = publish("bakery/refused/aws 1.0.0", 1, LARDER_TOKEN="", LARDER_ID_TOKEN=id_token(repository_id="2"))
     assert said.startswith("Larder refused the id token of this run for bakery/refused/aws:\n")
-    assert f"claim {claim}" in said
-    assert found in said
+    assert "claim repository_id" in said
+    assert "found 2, expected 1" in said
     assert owner.get("/api/v1/modules/bakery/refused/aws/1.0.0").status_code == 404
 
 
