@@ -85,16 +85,6 @@ def test_it_costs_one_query(acme, cooks, charlie, django_assert_num_queries):
     assert role_on(NOBODY, acme) is None, "the grant of a team has no user, and neither has nobody"
 
 
-def test_who_leaves_loses_the_roles_with_the_next_question(acme, cooks, charlie, tofu):
-    give(acme, cooks)
-    client = tofu(charlie)
-    assert client.get("/api/v1/namespaces/acme").status_code == 200
-
-    teams.remove(membership=membership(cooks, charlie), actor=NOBODY)
-
-    assert client.get("/api/v1/namespaces/acme").status_code == 404
-
-
 def test_people_come_and_go(cooks, dora, charlie, bob, event_kinds):
     actor = Viewer(dora)
     for _ in range(2):

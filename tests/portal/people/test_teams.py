@@ -69,20 +69,6 @@ def test_its_roles_are_shown_as_far_as_the_reader_sees_the_namespaces(acme, hall
     assert "secret" in browser_of(charlie).get("/teams/cooks").text
 
 
-def test_a_team_is_deleted_but_not_while_it_is_the_only_owner(acme, cooks, dora, browser_of):
-    browser = browser_of(dora)
-    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
-    namespaces.withdraw(grant=acme.grants.get(user=dora), actor=NOBODY)
-    page = browser.post("/teams/cooks/delete")
-    assert page.status_code == 409
-    assert "only owner of acme" in page.text
-
-    namespaces.grant(namespace=acme, grantee=dora, role=Role.OWNER, actor=NOBODY)
-    assert "account keeps the same role" in browser.get("/teams/cooks/delete").text
-    assert browser.post("/teams/cooks/delete").url == "/teams"
-    assert not Team.objects.exists()
-
-
 def test_staff_see_which_have_no_active_manager(cooks, dora, olga, browser_of):
     browser = browser_of(olga)
     assert "No active manager" not in browser.get("/teams").text
