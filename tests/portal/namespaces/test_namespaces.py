@@ -264,7 +264,7 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, alic
 
 
 @pytest.mark.slow
-@for_each_row("count", [10, 300])
+@for_each_row("count", [10, 40])
 def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
     add_modules(acme, [f"part-{position}/aws" for position in range(count)])
     people = django_user_model.objects.bulk_create(
