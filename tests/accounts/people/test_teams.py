@@ -15,14 +15,6 @@ from tests.rows import for_each_row
 from tests.threads import at_once
 
 
-@pytest.fixture
-def cooks(dora, charlie) -> Team:
-    """Dora manages it, Charlie is a member."""
-    team = teams.create(name="cooks", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
-    return team
-
-
 def membership(team, user) -> Membership:
     return Membership.objects.get(team=team, user=user)
 

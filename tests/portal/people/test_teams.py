@@ -1,21 +1,11 @@
 """/teams: who sees them, who manages them, and that nobody is left without a manager."""
 
-import pytest
-
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.models import Membership, Role, Team
+from apps.accounts.models import Membership, Role
 from apps.accounts.people import teams
 from tests.cast import person
 from tests.rows import for_each_row
-
-
-@pytest.fixture
-def cooks(dora, charlie) -> Team:
-    """Dora manages it, Charlie is a member."""
-    team = teams.create(name="cooks", description="They cook", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
-    return team
 
 
 def where(team, user, act):
