@@ -3,16 +3,16 @@
 import pytest
 
 from apps.accounts.models import Namespace, Visibility
+from tests.portal.rows import add_module
 from tests.rows import for_each_row
 
 
 @pytest.fixture
-def shelf(published, alice, pantry):
+def shelf(acme, pantry, hall):
     """acme is private, pantry public, hall internal."""
-    published("acme/vpc/aws", "1.0.0")
-    published("acme/vpc/aws", "1.1.0")
-    published("pantry/bucket/aws", "2.0.0")
-    published("pantry/vpc/google", "0.1.0")
+    add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
+    add_module(pantry, "bucket/aws", "1.0.0", "1.1.0", "2.0.0")
+    add_module(pantry, "vpc/google", "0.1.0")
 
 
 def names(client, url, what):
