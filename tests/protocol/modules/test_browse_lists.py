@@ -78,10 +78,10 @@ def test_pages_lead_through_the_whole_list_and_back(tofu, bob, acme):
     assert seen == [f"part-{number:03}" for number in range(24)]
     assert last == "/v1/modules?limit=9&offset=18&provider=aws"
     assert document["meta"] == {
-        "limit": 15,
-        "current_offset": 30,
-        "prev_offset": 15,
-        "prev_url": "/v1/modules?limit=9&offset=15&provider=aws",
+        "limit": 9,
+        "current_offset": 18,
+        "prev_offset": 9,
+        "prev_url": "/v1/modules?limit=9&offset=9&provider=aws",
     }
 
 
