@@ -13,7 +13,8 @@ from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import Grant, Namespace, Role, Scope, User, Visibility
+from apps.accounts.models import Grant, Namespace, Role, Scope, Team, User, Visibility
+from apps.accounts.people import teams
 from apps.lib.process import outside
 from apps.releases.models import Release
 from apps.signing import vault
@@ -80,6 +81,14 @@ def dora(acme: Namespace) -> User:
 def olga(db: None) -> User:
     """Operates: staff and superuser."""
     return person("olga", is_staff=True, is_superuser=True)
+
+
+@pytest.fixture
+def cooks(dora: User, charlie: User) -> Team:
+    """A team: Dora manages it, Charlie is a member."""
+    team = teams.create(name="cooks", actor=Viewer(dora))
+    teams.add(team=team, user=charlie, actor=Viewer(dora))
+    return team
 
 
 # --- Clients ---------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ the folder of tests that mirrors the view's stands for those. Before a landing e
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import grimp
@@ -34,8 +35,13 @@ def folder_of(*parts: str) -> str:
     return next((str(folder) for folder in found if (CHECKOUT / folder).is_dir()), "tests/house")
 
 
+@cache
+def imports() -> grimp.ImportGraph:
+    return grimp.build_graph("apps", "registry_site", "tests")
+
+
 def reached_by(files: set[str]) -> Iterator[str]:
-    graph = grimp.build_graph("apps", "registry_site", "tests")
+    graph = imports()
     changed = {file.removesuffix(".py").removesuffix("/__init__").replace("/", ".") for file in files} & graph.modules
     reached = changed.union(*(graph.find_downstream_modules(module) for module in changed))
     for module in reached:

@@ -100,22 +100,6 @@ def test_what_a_machine_may_create_ends_with_its_token(machine, dora, browser_of
 # --- The token of a person -------------------------------------------------------------------------------------------
 
 
-def test_no_service_account_outlives_the_token_that_made_it(leaked, dora, browser_of):
-    token, secret = leaked
-    thief = client_with(secret)
-    assert send(thief, "PUT", CI).status_code == 201
-    made = send(thief, "POST", f"{CI}/tokens", {"label": "back door", "scope": "publish", "days": 365})
-    back_door = client_with(made.json()["secret"])
-    assert back_door.get("/api/v1/me").status_code == 200
-
-    browser = browser_of(dora)
-    assert "Revoke the token and these 2" in browser.get(f"/tokens/{token.pk}/revoke").content.decode()
-    assert browser.post(f"/tokens/{token.pk}/revoke", {"end": "created"}).status_code == 303
-
-    assert thief.get("/api/v1/me").status_code == back_door.get("/api/v1/me").status_code == 401
-    assert not User.objects.filter(is_service=True, is_active=True).exists()
-
-
 def test_no_token_makes_a_token_of_scope_manage(leaked, dora, browser_of):
     _, secret = leaked
     thief = client_with(secret)

@@ -44,21 +44,21 @@ def test_the_chosen_rows_are_written_with_names_for_people_and_without_secrets(o
 
 @pytest.mark.both
 def test_select_all_writes_what_the_filters_leave_beyond_the_page(operator_client):
-    rows.make(0, 120)
+    rows.make(0, 60)
     Release.objects.filter(version="1.0.0", namespace__name__in=["team3", "team4"]).update(state="rejected")
     first = Release.objects.filter(state="published").first()
     (_, *lines), _ = export(operator_client, Release, first, everything=True, state__exact="published")
 
-    assert len(lines) == 118
+    assert len(lines) == 58
     assert {line[0] for line in lines}.isdisjoint({"team3", "team4"})
 
 
-def test_500_rows_take_one_query_more_than_none(operator_client):
-    rows.make(0, 500)
+def test_many_rows_take_one_query_more_than_none(operator_client):
+    rows.make(0, 120)
     with CaptureQueriesContext(connection) as queries:
         (_, *lines), _ = export(operator_client, ModuleVersion, ModuleVersion.objects.first(), everything=True)
 
-    assert len(lines) == 500
+    assert len(lines) == 120
     reading = [query["sql"] for query in queries if "releases_release" in query["sql"] and "COUNT" not in query["sql"]]
     assert len(reading) <= 2, "the page's own rows, and those of the file"
 

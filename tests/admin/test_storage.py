@@ -58,7 +58,7 @@ def test_a_page_shows_them_with_links_in_few_queries(operator_client, stored):
     assert "700 bytes" in page.text
     assert any(one["admin_url"] == url for group in page.context["available_apps"] for one in group["models"])
     few = pages.queries_of(operator_client, url)
-    rows.make(3, 70)
+    rows.make(3, 60)
     assert pages.queries_of(operator_client, url) == few
     assert len(operator_client.get(url).context["tables"]["Namespace"]) == storage.SHOWN
 

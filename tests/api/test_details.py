@@ -9,8 +9,6 @@ from apps.modules.models import ModuleVersion
 from apps.releases.catalogue import downloads
 from tests.builders import constructs
 from tests.builders.archives import MODULE, module_zip
-from tests.builders.keys import signing_key
-from tests.protocol.providers import cast
 
 URL = "/api/v1/modules/{}/vpc/aws/1.2.0/details"
 CHILD = {"modules/subnet/main.tf": 'variable "cidr" {\n  default = "10.0.0.0/8"\n}\n'}
@@ -144,16 +142,3 @@ def test_a_token_reads_who_published_and_staff_alone_what_is_in_quarantine(publi
     ACTIONS.quarantine(viewer=Viewer(olga), address=address, version="1.2.0", reason="It steals.")
     assert tofu(bob).get(url).status_code == 404
     assert read(tofu(olga), url)["quarantined"] is True
-
-
-def test_a_provider_version_lists_its_packages(acme, alice, tofu):
-    key = cast.add_key(acme, signing_key("ed25519"), custody="publisher", uid="Cooks <cooks@example.com>")
-    version = cast.add_version(key, signing_key("ed25519"), "dns", "1.0.0", ["linux_amd64"])
-    said = read(tofu(alice), "/api/v1/providers/acme/dns/1.0.0/details")
-
-    (package,) = said["packages"]
-    assert (package["os"], package["arch"]) == ("linux", "amd64")
-    assert package["digest"] == f"sha256:{version.packages.get().digest}"
-    assert package["h1"].startswith("h1:")
-    assert said["key"] == {"fingerprint": key.fingerprint, "key_id": key.key_id, "state": "active"}
-    assert (said["signing"], said["sums_digest"]) == (version.signing, f"sha256:{version.sums_digest}")

@@ -2,8 +2,6 @@
 
 import pytest
 
-from apps.audit.kinds import Kind
-from apps.audit.models import AuditEvent
 from apps.jobs.models import Job, State
 
 URL = "/api/v1/jobs"
@@ -39,22 +37,6 @@ def test_staff_find_a_job_by_state_kind_and_what_it_works_on(failed, tofu, olga)
     assert (one["error"], one["request_id"], one["by"]) == ("Traceback", "r-1", None)
     assert client.get(f"{URL}/0").status_code == 404
     assert client.get(f"{URL}/{10**30}").status_code == 404
-
-
-def test_a_failed_job_is_retried_and_then_cancelled(failed, tofu, olga):
-    client = tofu(olga)
-    retried = client.post(f"{URL}/{failed.pk}/retry")
-
-    assert (retried.status_code, retried.json()["state"], retried.json()["attempts"]) == (200, "queued", 0)
-    assert client.post(f"{URL}/{failed.pk}/retry").status_code == 409
-    assert client.post(f"{URL}/{failed.pk}/cancel").json()["state"] == "cancelled"
-    assert client.post(f"{URL}/{failed.pk}/cancel").status_code == 409
-    events = AuditEvent.objects.filter(kind__in=[Kind.JOB_RETRIED, Kind.JOB_CANCELLED]).order_by("pk")
-    token = olga.api_tokens.get().pk
-    assert [(event.kind, event.actor_id, event.token_id) for event in events] == [
-        (Kind.JOB_RETRIED, olga.pk, token),
-        (Kind.JOB_CANCELLED, olga.pk, token),
-    ]
 
 
 def test_the_list_has_pages_and_few_queries(failed, tofu, olga, in_pages):

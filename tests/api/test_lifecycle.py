@@ -123,24 +123,3 @@ def test_publishers_yank_nothing_of_others_and_take_back_no_yank_of_others(publi
     assert post(alice, "yank").status_code == 403
     Release.objects.filter(pk=release.pk).update(created_by=None)
     assert post(alice, "yank").status_code == 403
-
-
-def test_purging_leaves_a_tombstone(published, post, tofu, olga, bob):
-    published()
-    response = post(olga, "purge", reason="It holds a key.", **CONFIRM)
-    document = json.loads(response.content)
-
-    assert (response.status_code, document["state"], document["digest"]) == (200, "purged", None)
-    assert said(response) == ("purged", "It holds a key.", "", "olga")
-    assert json.loads(tofu(bob).get(URL).content)["state"] == "purged"
-    assert post(olga, "purge", **CONFIRM).status_code == 409
-
-
-@for_each_row("version", ["9.9.9", "latest"])
-def test_an_unknown_version_is_404(published, post, olga, version):
-    published()
-    for act in ("deprecate", "yank", "quarantine", "restore", "purge"):
-        more = CONFIRM if act == "purge" else {}
-        response = post(olga, act, url=URL.replace("1.2.0", version), **more)
-        assert response.status_code == 404, act
-        assert version in error_of(response)["message"]

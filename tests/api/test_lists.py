@@ -3,19 +3,16 @@
 import pytest
 
 from apps.accounts.models import Namespace, Visibility
-from apps.providers import catalogue
-from tests.builders.keys import signing_key
-from tests.protocol.providers import cast
+from tests.portal.rows import add_module
 from tests.rows import for_each_row
 
 
 @pytest.fixture
-def shelf(published, alice, pantry):
+def shelf(acme, pantry, hall):
     """acme is private, pantry public, hall internal."""
-    published("acme/vpc/aws", "1.0.0")
-    published("acme/vpc/aws", "1.1.0")
-    published("pantry/bucket/aws", "2.0.0")
-    published("pantry/vpc/google", "0.1.0")
+    add_module(acme, "vpc/aws", "1.0.0", "1.1.0")
+    add_module(pantry, "bucket/aws", "1.0.0", "1.1.0", "2.0.0")
+    add_module(pantry, "vpc/google", "0.1.0")
 
 
 def names(client, url, what):
@@ -67,14 +64,6 @@ def test_modules_are_searched_filtered_and_sorted(shelf, tofu, bob):
         "lifecycle": "maintained",
         "downloads": 0,
     }
-
-
-def test_providers_are_listed(acme, alice, tofu):
-    key = cast.add_key(acme, signing_key("ed25519"), custody="publisher", uid="Cooks <cooks@example.com>")
-    catalogue.refresh(cast.add_version(key, signing_key("ed25519"), "dns", "1.0.0", ["linux_amd64"]).provider)
-
-    assert names(tofu(alice), "/api/v1/providers?q=dns", "providers") == ["acme/dns"]
-    assert names(tofu(), "/api/v1/providers", "providers") == []
 
 
 def test_versions_are_listed_with_their_standing(shelf, dora, tofu, bob, charlie):

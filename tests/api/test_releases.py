@@ -10,7 +10,6 @@ from apps.accounts.models import Scope
 from apps.lib.addresses import ModuleAddress
 from apps.modules import publishing
 from tests.builders.archives import MODULE, PRIVATE_KEY, module_zip
-from tests.rows import for_each_row
 
 URL = "/api/v1/modules/acme/vpc/aws/1.2.0"
 
@@ -27,14 +26,6 @@ def test_a_refused_release_is_shown_to_publishers_with_its_reasons(tofu, bearer,
     impossible = tofu(alice).get(URL.replace("1.2.0", "one"))
     assert impossible.status_code == 422
     assert "expected a version like 1.2.0" in impossible.json()["error"]["message"]
-
-
-@for_each_row("public_id", ["nonsense", "00000000-0000-0000-0000-000000000000", "a%00b", "%ff"])
-def test_an_unknown_id_is_404(tofu, alice, public_id):
-    response = tofu(alice).get(f"/api/v1/releases/{public_id}")
-
-    assert response.status_code == 404
-    assert json.loads(response.content)["error"]["code"] == "not_found"
 
 
 @pytest.fixture

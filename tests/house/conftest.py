@@ -13,6 +13,7 @@ from django.test import Client, override_settings
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
 from apps.accounts.models import Namespace, Scope
+from tests import children
 from tests.cast import BLOBS
 from tests.house import scenario, scenario_people, sources
 from tests.house.policy.table import COLUMNS, LIKE
@@ -42,7 +43,9 @@ def shared_scene(django_db_setup, django_db_blocker):
         outer: Any = transaction.atomic()
         outer._from_testcase = True  # as Django's TestCase has it: jobs may begin their durable blocks inside
         with outer:
-            yield scenario.build()
+            with children.remembered():  # each file builds the same scene
+                built = scenario.build()
+            yield built
             transaction.set_rollback(True)
 
 

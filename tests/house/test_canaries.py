@@ -209,14 +209,15 @@ def test_no_route_writes_a_secret_down(scene, person, ledger, room):
 @pytest.mark.parametrize("room", ROOMS)
 def test_no_route_writes_down_a_secret_in_its_path_or_its_host(scene, ledger, room):
     visitor = Client(raise_request_exception=False)
-    for route in in_room(room):
+    for number, route in enumerate(in_room(room)):
         values = dict.fromkeys(route.arguments, canaries.TOKEN)
         try:
             url = reverse(route.name, kwargs=values)
         except NoReverseMatch:
             url = f"{url_of(scene, route, 'missing')}/{canaries.TOKEN}"  # 404, as a slip of the hand would be
         send(visitor, ledger, "GET", f"{url}?{QUERY}")
-        send(visitor, ledger, "GET", f"{url}?{QUERY}", headers={"Host": f"{canaries.TOKEN}.example"})
+        if number < 3:  # the name of a host is refused before any address is looked at
+            send(visitor, ledger, "GET", f"{url}?{QUERY}", headers={"Host": f"{canaries.TOKEN}.example"})
 
     assert ledger.leaks == set()
 

@@ -25,7 +25,7 @@ from tests.turns import in_turn
 
 pytestmark = pytest.mark.matrix
 
-EXAMPLES = int(os.environ.get("LARDER_SCHEMATHESIS_EXAMPLES", "3"))
+EXAMPLES = int(os.environ.get("LARDER_SCHEMATHESIS_EXAMPLES", "2"))
 WHO = ("nobody", "alice-manage", "olga-manage")
 # The test client sets its own; compressed answers are read by tests/site/server/test_compression.py.
 NOT_SENT = {"Content-Type", "Content-Length", "Accept-Encoding"}

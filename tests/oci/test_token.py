@@ -153,11 +153,6 @@ def test_a_token_tells_nothing_of_the_names_that_it_was_asked_for(secret, pantry
     assert answers == [answers[0]] * 4
 
 
-def test_130_tokens_in_a_burst_are_honest_use(secret):
-    assert {ask(basic(secret)).status_code for _ in range(130)} == {200}
-    assert {ask().status_code for _ in range(130)} == {200}
-
-
 @pytest.fixture
 def limited(settings):
     settings.RATES = settings.RATES | {"tokens": Rate(3, 3600)}
@@ -167,6 +162,7 @@ def limited(settings):
 
 
 def test_only_wrong_passwords_are_throttled_and_told_when_to_come_back(secret, limited):
+    assert {ask(basic(secret)).status_code for _ in range(5)} == {ask().status_code for _ in range(5)} == {200}
     assert [ask(basic("nonsense")).status_code for _ in range(5)] == [401, 401, 401, 429, 429]
     assert ask(basic(secret)).status_code == 200
     assert post(f"grant_type=password&password={secret}").status_code == 200

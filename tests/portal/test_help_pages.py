@@ -114,8 +114,8 @@ def test_own_authority_is_shown_with_its_fingerprint(browser_of, bob, client, se
 
 
 def test_it_costs_the_same_for_much_and_for_little(browser_of, alice, acme, django_assert_max_num_queries):
-    add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(30)])
-    for number in range(30):
+    add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(9)])
+    for number in range(9):
         tokens.issue(user=alice, label=f"t{number}", scope=Scope.READ, actor=Viewer(alice))
     browser = browser_of(alice)
 

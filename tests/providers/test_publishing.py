@@ -25,7 +25,6 @@ from tests.providers.draft_client import (
     STEM,
     SUMS,
     DraftClient,
-    body,
     codes,
     dist,
     signed,
@@ -196,14 +195,6 @@ def test_a_version_is_deprecated_yanked_restored_and_put_into_quarantine(draft_c
     with pytest.raises(NotFound):
         reading.package_for(Viewer(alice), ADDRESS, "1.2.0", "linux", "amd64")
     assert reading.version_for(Viewer(olga), ADDRESS, "1.2.0", even_quarantined=True).key == registered
-
-
-def test_the_api_does_the_same(draft_client, registered, tofu, dora):
-    draft_client.publish(signed(dist()))
-    response = tofu(dora).generic("POST", f"{draft_client.url}/yank", b'{"reason": "It loses data."}')
-
-    assert (response.status_code, body(response)["lifecycle"]["state"]) == (200, "yanked")
-    assert tofu(dora).generic("POST", f"{draft_client.url}/yank", b'{"reason": "Again."}').status_code == 409
 
 
 def test_a_sums_file_without_a_signature_is_compared_and_the_registry_signs(draft_client, held):

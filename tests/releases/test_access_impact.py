@@ -12,13 +12,11 @@ from tests.cast import person
 
 
 @pytest.fixture
-def cooks(acme, hall, dora, charlie) -> Team:
-    """Dora manages it, Charlie is a member. It publishes in acme, which is private, and in hall, which is not."""
-    team = teams.create(name="cooks", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
+def cooks(cooks, acme, hall) -> Team:
+    """They publish in acme, which is private, and in hall, which is not."""
     for space in (acme, hall):
-        Grant.objects.create(namespace=space, team=team, role=Role.PUBLISHER)
-    return team
+        Grant.objects.create(namespace=space, team=cooks, role=Role.PUBLISHER)
+    return cooks
 
 
 def read(found):

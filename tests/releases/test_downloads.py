@@ -137,17 +137,6 @@ def test_a_hostile_client_makes_no_rows_without_bound(notes, releases):
     assert sum(found.values()) == 442
 
 
-@for_each_row("many", [1, 40])
-def test_a_flush_is_few_statements_however_much_there_is(notes, acme, alice, many, django_assert_max_num_queries):
-    add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(many)])
-    for _ in range(2):  # the first inserts, the second changes
-        for release in Release.objects.all():
-            for client in (TOFU, TERRAFORM):
-                notes.record_download(release.pk, alice.pk, client)
-        with django_assert_max_num_queries(15):  # three of them by rooms
-            assert notes.flush() == 2 * many
-
-
 @pytest.mark.both
 @pytest.mark.django_db(transaction=True)
 def test_while_the_database_is_away_counts_are_kept(notes, releases, database_away):

@@ -12,6 +12,7 @@ from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Grant
 from apps.releases.catalogue import search
 from tests.releases.docs import add_doc
+from tests.rows import for_each_row
 
 SYSTEMS = ["aws", "google", "null"]
 PROVIDERS = ["hashicorp/aws", "hashicorp/google", "hashicorp/random", "tls"]
@@ -28,15 +29,14 @@ FILTERS = [
 ]
 
 
-@pytest.fixture(autouse=True, params=["rare", "in many rows", "in most documents", "in too many to name"])
-def frequency(request, monkeypatch):
-    """The number of places that a word may have before it is looked for in another way: the figures are the same."""
-    limits = {"rare": (2_000, 10_000, 20_000), "in many rows": (3, 10_000, 20_000)}
-    terms, rows, docs = limits.get(request.param, (3, 3, 2 if request.param == "in too many to name" else 20_000))
-    monkeypatch.setattr(search, "MAX_WEIGHED_TERMS", terms)
-    monkeypatch.setattr(search, "MAX_WORD_ROWS", rows)
-    monkeypatch.setattr(search, "MAX_NAMED_DOCS", docs)
-    monkeypatch.setattr(search, "MAX_PLANNED_KEYS", 1_000 if request.param == "rare" else 1)
+LIMITS = ("MAX_WEIGHED_TERMS", "MAX_WORD_ROWS", "MAX_NAMED_DOCS", "MAX_PLANNED_KEYS")
+# The number of places that a word may have before it is looked for in another way: the figures are the same.
+FREQUENCIES = {
+    "rare": (2_000, 10_000, 20_000, 1_000),
+    "in many rows": (3, 10_000, 20_000, 1),
+    "in most documents": (3, 3, 20_000, 1),
+    "in too many to name": (3, 3, 2, 1),
+}
 
 
 @pytest.fixture
@@ -88,8 +88,11 @@ def viewers(alice, bob, charlie):
 
 @pytest.mark.both
 @pytest.mark.slow
-def test_counts_equal_those_by_hand(sixty, acme, alice, bob, charlie):
+@for_each_row("frequency", FREQUENCIES)
+def test_counts_equal_those_by_hand(sixty, acme, alice, bob, charlie, monkeypatch, frequency):
     """Each query with each filter, by the viewers in turn."""
+    for name, limit in zip(LIMITS, FREQUENCIES[frequency], strict=True):
+        monkeypatch.setattr(search, name, limit)
     asking = cycle(viewers(alice, bob, charlie))
     for unlisted, words, filters in product((False, True), QUERIES, FILTERS):
         viewer, seen = next(asking)

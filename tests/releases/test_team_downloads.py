@@ -79,7 +79,7 @@ def test_they_go_with_the_team_and_the_next_member_brings_nothing_along(release,
     assert rows() == []
 
 
-@for_each_row("many", [1, 40])
+@for_each_row("many", [1, 9])
 def test_a_flush_is_few_statements_however_much_there_is(acme, alice, olga, many, django_assert_max_num_queries):
     downloads.flush()  # of other tests, before their keys are given again
     add_module(acme, "vpc/aws", *[f"1.{number}.0" for number in range(many)])

@@ -18,7 +18,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from apps.accounts.identity import sessions
 from apps.accounts.models import User
 from registry_site import settings as real
 from tests.accounts.identity.test_sign_in import PAGE, change_password, client_with, cookie_of, sign_in
@@ -106,13 +105,6 @@ def test_a_row_of_the_engine_before_signs_nobody_in(bob, browser_of):
     Session.objects.create(pk="k" * 32, session_data=row.session_data, expire_date=row.expire_date)
 
     assert client_with("k" * 32).get(PAGE).status_code == 302
-
-
-def test_all_sessions_of_one_person_end(bob, charlie, browser_of):
-    browsers = [browser_of(bob), browser_of(bob), browser_of(charlie)]
-
-    assert sessions.end_all(bob) == 2
-    assert [browser.get(PAGE).status_code for browser in browsers] == [302, 302, 200]
 
 
 def test_expired_sessions_are_refused_and_cleared(bob, browser_of):

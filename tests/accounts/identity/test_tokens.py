@@ -1,6 +1,5 @@
 """Tokens as rows: found in one query, dead at once when they should be, their secret nowhere."""
 
-import logging
 import random
 import re
 import string
@@ -84,15 +83,6 @@ def test_it_refuses_what_makes_no_sense(issue, wrong):
     assert not ApiToken.objects.exists()
 
 
-def test_the_secret_is_in_no_log_line(issue, alice, caplog):
-    with caplog.at_level(logging.DEBUG):
-        token, secret = issue()
-        tokens.identify(secret)
-        tokens.revoke(token=token, actor=Viewer(alice))
-
-    assert secret[10:-6] not in caplog.text
-
-
 # --- The form (D13): what secret scanners find, and what is refused without asking the database ----------------------
 
 
@@ -104,20 +94,12 @@ def test_it_finds_every_planted_token_and_no_decoy():
     """A decoy has the shape and a wrong check value, as text that only looks like a token has."""
     noise = random.Random(3)
     planted, parts = [], []
-    for _ in range(10_000):
+    for _ in range(500):
         planted.append(tokens.new_secret())
         decoy = "lrd_u_" + "".join(noise.choices(BASE62, k=42))
         parts += ["".join(noise.choices(BASE62 + " \n_-=", k=60)), f' token = "{planted[-1]}"\n', decoy, " "]
 
     assert found_in("".join(parts)) == planted
-
-
-@pytest.mark.slow
-def test_it_finds_nothing_in_ten_megabytes_of_noise():
-    noise = random.Random(4)
-    text = "".join(noise.choices(BASE62, k=10_000_000))
-
-    assert found_in(text) == []
 
 
 def test_it_has_210_random_bits_and_selects_by_double_click():

@@ -15,14 +15,6 @@ from tests.rows import for_each_row
 from tests.threads import at_once
 
 
-@pytest.fixture
-def cooks(dora, charlie) -> Team:
-    """Dora manages it, Charlie is a member."""
-    team = teams.create(name="cooks", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
-    return team
-
-
 def membership(team, user) -> Membership:
     return Membership.objects.get(team=team, user=user)
 
@@ -83,16 +75,6 @@ def test_it_costs_one_query(acme, cooks, charlie, django_assert_num_queries):
         with django_assert_num_queries(1):
             assert len(visible_namespaces(asking)) == bool(asking.user)
     assert role_on(NOBODY, acme) is None, "the grant of a team has no user, and neither has nobody"
-
-
-def test_who_leaves_loses_the_roles_with_the_next_question(acme, cooks, charlie, tofu):
-    give(acme, cooks)
-    client = tofu(charlie)
-    assert client.get("/api/v1/namespaces/acme").status_code == 200
-
-    teams.remove(membership=membership(cooks, charlie), actor=NOBODY)
-
-    assert client.get("/api/v1/namespaces/acme").status_code == 404
 
 
 def test_people_come_and_go(cooks, dora, charlie, bob, event_kinds):

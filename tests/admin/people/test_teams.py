@@ -22,13 +22,6 @@ def lines(prefix, *rows, initial=0):
     return counts | {f"{prefix}-{n}-{field}": value for n, row in enumerate(rows) for field, value in row.items()}
 
 
-@pytest.fixture
-def cooks(dora, charlie) -> Team:
-    team = teams.create(name="cooks", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=NOBODY)
-    return team
-
-
 def test_a_team_is_made_by_its_verb(operator_client, olga):
     operator_client.post(reverse("admin:accounts_team_add"), {"name": "cooks", "description": "They cook"})
 

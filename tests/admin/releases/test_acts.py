@@ -10,7 +10,6 @@ from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount, Fetch, Release, SearchDoc
 from tests import pages
 from tests.admin.lists import ask, chosen, list_of
-from tests.builders.archives import module_zip
 from tests.portal.rows import add_module
 from tests.rows import for_each_row
 
@@ -91,15 +90,6 @@ def test_the_page_says_whom_a_yank_hits(operator_client, versions, bob):
     assert '<strong class="figure">7</strong> <span>downloads in 30 days</span>' in pages.markup_of(page)
     assert "bob" in pages.markup_of(page).partition('data-hit="account"')[2].partition("</table>")[0]
     assert "button--danger" not in shown(operator_client, "deprecate", versions[0]).text
-
-
-def test_a_quarantine_names_others_with_the_same_bytes(operator_client, published, alice):
-    data = module_zip(comment=b"same")
-    published("acme/vpc/aws", "1.0.0", data)
-    published("acme/copy/aws", "3.0.0", data)
-
-    page = shown(operator_client, "quarantine", ModuleVersion.objects.get(module__name="vpc"))
-    assert "acme/copy/aws 3.0.0" in page.text
 
 
 def test_a_purge_takes_exactly_one_and_its_typed_name(operator_client, versions):

@@ -8,7 +8,6 @@ from django.urls import reverse
 
 from apps.accounts.models import ApiToken, Grant, Invitation, Namespace, User
 from apps.audit.models import AuditEvent
-from apps.jobs.models import Job
 from tests.admin import rows
 from tests.admin.lists import run
 from tests.rows import for_each_row
@@ -106,19 +105,6 @@ def test_an_operator_who_is_no_superuser_makes_no_operators(browser_of, bob, cha
 
     assert (charlie.is_active, charlie.is_staff, charlie.is_superuser) == (True, False, False)
     assert kinds() == []
-
-
-def test_failed_jobs_are_retried_and_then_cancelled(operator_client):
-    rows.make(0, 2)
-    run(operator_client, "retry", *Job.objects.all())
-    assert set(Job.objects.values_list("state", flat=True)) == {"queued"}
-
-    page = run(operator_client, "retry", Job.objects.first())
-    assert "Only failed and cancelled jobs can be retried" in page.text
-
-    run(operator_client, "cancel", *Job.objects.all())
-    assert set(Job.objects.values_list("state", flat=True)) == {"cancelled"}
-    assert kinds()[2:] == ["operation:job:retried"] * 2 + ["operation:job:cancelled"] * 2
 
 
 def test_a_token_is_revoked_and_its_digest_never_shown(operator_client, bearer, bob, client):

@@ -2,20 +2,17 @@
 
 import pytest
 
-from apps.accounts.access.gate import Viewer
-from apps.accounts.models import Grant, Membership, Role, Team
-from apps.accounts.people import teams
+from apps.accounts.models import Grant, Membership, Role
 from tests.rows import for_each_row
 
 SPACE = "/api/v1/namespaces/acme"
 
 
 @pytest.fixture
-def cooks(acme, dora, charlie) -> Team:
-    team = teams.create(name="cooks", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
-    Grant.objects.create(namespace=acme, team=team, role=Role.PUBLISHER)
-    return team
+def cooks(cooks, acme):
+    """They publish in acme."""
+    Grant.objects.create(namespace=acme, team=cooks, role=Role.PUBLISHER)
+    return cooks
 
 
 @for_each_row(

@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
 from apps.accounts.models import Membership, Role, Scope, Team
@@ -11,14 +9,6 @@ from apps.accounts.people import teams
 from tests.rows import for_each_row
 
 URL = "/api/v1/teams/cooks"
-
-
-@pytest.fixture
-def cooks(dora, charlie) -> Team:
-    """Dora manages it, Charlie is a member."""
-    team = teams.create(name="cooks", description="They cook", actor=Viewer(dora))
-    teams.add(team=team, user=charlie, actor=Viewer(dora))
-    return team
 
 
 def put(client, url=URL, body=None):

@@ -149,7 +149,7 @@ def test_a_latest_that_was_pushed_is_no_release_and_holds_until_the_next_stable_
 
 
 @pytest.mark.slow
-@for_each_row("count", [3, 12])
+@for_each_row("count", [2, 6])
 def test_reading_a_release_costs_the_same_at_any_number_of_versions(
     published, anybody, django_assert_max_num_queries, count
 ):

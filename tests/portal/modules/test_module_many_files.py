@@ -20,14 +20,10 @@ FILES: dict[str, str | bytes] = {
 }
 
 
-@pytest.fixture
-def ask(browser_of, bob, published):
-    published("acme/vpc/aws", "1.0.0", data=module_zip(FILES))
-    return browser_of(bob).get
-
-
 @pytest.mark.slow
-def test_what_pages_link_to_is_there(ask):
+def test_what_pages_link_to_is_there_and_the_true_number_is_said(browser_of, bob, published):
+    published("acme/vpc/aws", "1.0.0", data=module_zip(FILES))
+    ask = browser_of(bob).get
     for tab in ("", "/inputs", "/outputs", "/resources", "/submodules/zone", "/examples/full", "/files"):
         for link in set(re.findall(rf'href="({AT}/files[^"#]*)', pages.shown(ask(f"{AT}{tab}")))):
             assert ask(link).status_code == 200, (tab, link)
@@ -36,8 +32,6 @@ def test_what_pages_link_to_is_there(ask):
         assert ask(f"{AT}/files/{path}").status_code == 200, path
     assert ask(f"{AT}/files/a/f2099.txt").status_code == 404
 
-
-def test_the_true_number_is_said_and_a_readme_links_to_nothing_that_is_not_kept(ask):
     count, files = len(FILES), pages.shown(ask(f"{AT}/files"))
     page = pages.shown(ask(f"{AT}/submodules/zone"))
 

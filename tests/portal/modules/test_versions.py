@@ -9,6 +9,7 @@ from apps.modules import lifecycle
 from apps.modules.models import ModuleVersion
 from apps.releases.models import DownloadCount
 from tests import pages
+from tests.portal.rows import add_module
 
 URL = "/modules/acme/vpc/aws/versions"
 ADDRESS = ModuleAddress("acme", "vpc", "aws")
@@ -23,10 +24,9 @@ def act(olga):
 
 
 @pytest.fixture
-def shelf(published, act):
+def shelf(acme, act):
     """One of each state."""
-    for version in ("2.0.0-rc.1", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0"):
-        published(version=version)
+    add_module(acme, "vpc/aws", "2.0.0-rc.1", "1.4.0", "1.3.0", "1.2.0", "1.1.0", "1.0.0")
     act(lifecycle.deprecate, "1.3.0", "Too old.", replacement="1.4.0")
     act(lifecycle.yank, "1.2.0")
     act(lifecycle.quarantine, "1.1.0", "Malware.")

@@ -6,7 +6,7 @@ import pytest
 
 from apps.accounts import namespaces
 from apps.accounts.access.gate import NOBODY, Viewer
-from apps.accounts.models import Grant, Membership, Namespace, Role, Team, User, Visibility
+from apps.accounts.models import Grant, Membership, Role, Team, User
 from apps.accounts.people import teams
 from apps.providers import catalogue
 from tests import pages
@@ -54,17 +54,6 @@ def test_the_list_costs_the_same_with_many_namespaces(acme, bob, browser_of):
     for number in range(8):
         add_module(namespaces.create(name=f"more{number}", visibility="internal", actor=Viewer(bob)), "vpc/aws")
     assert pages.queries_of(browser, "/namespaces") == before
-
-
-def test_charlie_creates_one_and_owns_it(charlie, browser_of):
-    browser = browser_of(charlie)
-    assert browser.get("/namespaces/new").status_code == 200
-
-    response = browser.post("/namespaces/new", {"name": "tools", "visibility": "internal", "description": "Shared"})
-
-    assert (response.status_code, response.headers["Location"]) == (303, "/namespaces/tools")
-    assert Namespace.objects.get(name="tools").visibility == Visibility.INTERNAL
-    assert browser.get("/namespaces/tools/members").status_code == 200
 
 
 @for_each_row(
@@ -148,16 +137,6 @@ def test_an_unknown_team_is_explained_beside_its_own_field(owner):
     assert page.status_code == 422
     assert "There is no team bakers" in str(page.context["team_form"].errors["team"])
     assert not page.context["person_form"].is_bound
-
-
-def test_who_owns_by_a_team_manages_the_members(acme, cooks, charlie, browser_of):
-    namespaces.grant(namespace=acme, grantee=cooks, role=Role.OWNER, actor=NOBODY)
-    browser = browser_of(charlie)
-    assert browser.get(MEMBERS).status_code == 200
-
-    grant = Grant.objects.get(team=cooks)
-    namespaces.grant(namespace=acme, grantee=charlie, role=Role.READER, actor=NOBODY)
-    assert browser.post(f"{MEMBERS}/{grant.pk}/withdraw").status_code == 409, "the team is the last owner"
 
 
 def test_members_cost_the_same_at_any_number(owner, acme, cooks, django_assert_num_queries):
@@ -284,9 +263,11 @@ def test_readers_see_who_owns_it_and_a_refusal_names_them(browser_of, tofu, alic
     assert "pantry has no active owner. Ask an operator" in refused["hint"]
 
 
-@pytest.mark.slow
-@for_each_row("count", [10, 300])
-def test_it_costs_the_same_at_any_size(browser_of, bob, acme, django_user_model, django_assert_max_num_queries, count):
+@for_each_row("count", [3, 9])
+def test_it_costs_the_same_at_any_size(
+    browser_of, bob, acme, django_user_model, django_assert_max_num_queries, monkeypatch, count
+):
+    monkeypatch.setattr("apps.portal.namespaces.pages.PAGE", 5)
     add_modules(acme, [f"part-{position}/aws" for position in range(count)])
     people = django_user_model.objects.bulk_create(
         [django_user_model(username=f"person-{position}") for position in range(count)]

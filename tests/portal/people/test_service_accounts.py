@@ -8,7 +8,7 @@ from django.test import Client
 
 from apps.accounts.access.gate import Viewer
 from apps.accounts.identity import tokens
-from apps.accounts.models import ApiToken, Grant, Membership, Role, Scope, User
+from apps.accounts.models import Grant, Membership, Role, Scope, User
 from apps.accounts.people import accounts, service_accounts, teams
 from apps.audit.kinds import Kind
 from apps.audit.models import AuditEvent
@@ -92,20 +92,6 @@ def test_a_manager_makes_one_whose_token_has_the_roles_of_the_team(browser, url)
     assert {Kind.SERVICE_ACCOUNT_CREATED, Kind.TOKEN_ISSUED} <= kinds
 
 
-def test_it_is_rotated_with_two_valid_tokens_and_never_three(browser, url):
-    old, new = created(browser, url), created(browser, url, label="next")
-    assert [status_of(secret) for secret in (old, new)] == [200, 200]
-
-    third = browser.post(url, NEW)
-    assert third.status_code == 409
-    assert "Revoke the older one first" in third.content.decode()
-
-    token = ApiToken.objects.get(label="nightly")
-    assert browser.post(f"{url}/tokens/{token.pk}/revoke").status_code == 303
-    assert [status_of(secret) for secret in (old, new)] == [401, 200]
-    assert browser.post(url, NEW).status_code == 303
-
-
 def test_it_cannot_sign_in_and_gets_no_password(machine, olga):
     with pytest.raises(Conflict, match="cannot sign in"):
         accounts.set_password(user=machine, actor=Viewer(olga), password="a long pear tree")
@@ -138,20 +124,6 @@ def test_it_is_no_person_to_those_who_give_roles(browser, machine, cooks, acme, 
     assert Grant.objects.active_owners().filter(namespace=acme).exists()
     Membership.objects.filter(user=dora).delete()
     assert not Grant.objects.active_owners().filter(namespace=acme).exists()
-
-
-@pytest.mark.both
-def test_its_tokens_end_with_it_and_its_name_is_not_used_again(browser, url):
-    secret = created(browser, url)
-
-    assert browser.post(f"{url}/delete").status_code == 303
-
-    assert status_of(secret) == 401
-    browser.get("/teams/cooks")  # says that it is gone
-    assert "cooks.ci[bot]" not in browser.get("/teams/cooks").content.decode()
-    assert browser.get(url).status_code == 404
-    assert browser.post("/teams/cooks/service-accounts/new", {"name": "ci"}).status_code == 409
-    assert AuditEvent.objects.filter(kind=Kind.SERVICE_ACCOUNT_DELETED).count() == 1
 
 
 def test_its_tokens_end_with_the_team(browser, url):

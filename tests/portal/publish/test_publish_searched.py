@@ -6,17 +6,17 @@ from apps.portal.publish import module
 from apps.releases.models import Release
 from tests import pages
 from tests.portal.publish.conftest import JSON
+from tests.portal.rows import add_modules
 from tests.rows import for_each_row
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def browser(alice, browser_of, published, monkeypatch):
+def browser(alice, acme, browser_of, monkeypatch):
     monkeypatch.setattr(module, "LISTED", 2)
     monkeypatch.setattr(module, "SUGGESTED", 2)
-    for address in ("acme/vpc/aws", "acme/vpc-peering/aws", "acme/network/google"):
-        published(address, "1.0.0")
+    add_modules(acme, ["vpc/aws", "vpc-peering/aws", "network/google"])
     return browser_of(alice)
 
 
@@ -24,11 +24,10 @@ def posted(browser, **sent):
     return browser.post("/publish", {"version": "1.1.0", **sent}, headers=JSON)
 
 
-def test_it_offers_few_and_costs_the_same_however_many_there_are(browser, published):
+def test_it_offers_few_and_costs_the_same_however_many_there_are(browser, acme):
     page = browser.get("/publish").text
     before = pages.queries_of(browser, "/publish")
-    for number in range(5):
-        published(f"acme/m{number}/aws", "1.0.0")
+    add_modules(acme, [f"m{number}/aws" for number in range(5)])
 
     assert '<input type="text" name="module"' in page
     assert page.partition('id="known-modules"')[2].partition("</datalist>")[0].count("<option") == 2

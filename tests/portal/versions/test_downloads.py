@@ -113,14 +113,14 @@ def test_one_version_has_figures_of_its_own_and_in_quarantine_counts_without_its
 
 @pytest.mark.slow
 @for_each_row("query", ["", "?by=version&days=90", "?version=1.0.0"])
-@for_each_row("many", [1, 10_000])
-def test_it_costs_the_same_for_one_count_and_for_ten_thousand(
+@for_each_row("many", [1, 400])
+def test_it_costs_the_same_for_one_count_and_for_hundreds(
     browser_of, bob, vpc, many, query, django_assert_max_num_queries
 ):
     today, releases = timezone.now().date(), list(Release.objects.all())
     DownloadCount.objects.bulk_create(
         [
-            DownloadCount(release=releases[at % 8], day=today - timedelta(days=at // 80), client=f"c{at % 80}", count=1)
+            DownloadCount(release=releases[at % 8], day=today - timedelta(days=at // 20), client=f"c{at % 20}", count=1)
             for at in range(many)
         ]
     )

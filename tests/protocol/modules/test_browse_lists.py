@@ -68,20 +68,20 @@ def test_it_filters(tofu, bob, vpc, query, expected):
 
 @pytest.mark.both
 def test_pages_lead_through_the_whole_list_and_back(tofu, bob, acme):
-    add_modules(acme, [f"part-{number:03}/aws" for number in range(40)])
-    client, url, seen = tofu(bob), "/v1/modules?provider=aws&limit=15", []
+    add_modules(acme, [f"part-{number:03}/aws" for number in range(24)])
+    client, url, seen = tofu(bob), "/v1/modules?provider=aws&limit=9", []
     while url:
         document = json.loads(client.get(url).content)
         seen += [module["name"] for module in document["modules"]]
         last, url = url, document["meta"].get("next_url")
 
-    assert seen == [f"part-{number:03}" for number in range(40)]
-    assert last == "/v1/modules?limit=15&offset=30&provider=aws"
+    assert seen == [f"part-{number:03}" for number in range(24)]
+    assert last == "/v1/modules?limit=9&offset=18&provider=aws"
     assert document["meta"] == {
-        "limit": 15,
-        "current_offset": 30,
-        "prev_offset": 15,
-        "prev_url": "/v1/modules?limit=15&offset=15&provider=aws",
+        "limit": 9,
+        "current_offset": 18,
+        "prev_offset": 9,
+        "prev_url": "/v1/modules?limit=9&offset=9&provider=aws",
     }
 
 
