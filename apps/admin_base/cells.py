@@ -7,7 +7,6 @@ first: up to half of the time of a page with fifty rows.
 from collections.abc import Callable, Iterator, Sequence
 from datetime import date, time
 from functools import cache
-from html import escape
 from operator import attrgetter
 from typing import Any
 
@@ -15,6 +14,8 @@ from django.contrib.admin.templatetags import admin_list
 from django.contrib.admin.utils import display_for_field, display_for_value, lookup_field
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
 from django.db.models import BooleanField, CharField, DateField, Field, ForeignKey, TextField, TimeField, URLField
+
+from apps.admin_base.markup import escaped
 
 _icon = cache(admin_list._boolean_icon)  # noqa: SLF001  # pictures of yes, no and unknown
 
@@ -81,12 +82,12 @@ class _Column:
             value = self._value(row)
             if isinstance(value, str) and not value.strip():
                 value = ""
-            text = _escaped(self._text(value))
+            text = escaped(self._text(value))
             is_nowrap = self._is_nowrap or isinstance(value, date | time)
         except ObjectDoesNotExist:
-            text, is_nowrap = _escaped(self._empty), False
+            text, is_nowrap = escaped(self._empty), False
         if self._is_link:
-            text = f'<a href="{escape(self._changelist.url_for_result(row))}"{self._opener(row)}>{text}</a>'
+            text = f'<a href="{escaped(self._changelist.url_for_result(row))}"{self._opener(row)}>{text}</a>'
         return f'{self._start} class="{self._class}{" nowrap" if is_nowrap else ""}">{text}{self._end}'
 
     def _opener(self, row: Any) -> str:
@@ -94,7 +95,7 @@ class _Column:
         if not self._changelist.is_popup:
             return ""
         key = row.serializable_value(str(self._changelist.to_field or self._changelist.lookup_opts.pk.attname))
-        return f' data-popup-opener="{_escaped(key)}"'
+        return f' data-popup-opener="{escaped(key)}"'
 
 
 def _column_of(opts: Any, name: Any) -> Field[Any, Any] | None:
@@ -104,7 +105,3 @@ def _column_of(opts: Any, name: Any) -> Field[Any, Any] | None:
     except FieldDoesNotExist:
         return None
     return field if field.concrete and not field.auto_created and field.name == name else None
-
-
-def _escaped(text: Any) -> str:
-    return str(text.__html__() if hasattr(text, "__html__") else escape(str(text)))
