@@ -10,14 +10,16 @@ from functools import cache
 from operator import attrgetter
 from typing import Any
 
-from django.contrib.admin.templatetags import admin_list
 from django.contrib.admin.utils import display_for_field, display_for_value, lookup_field
 from django.core.exceptions import FieldDoesNotExist, ObjectDoesNotExist
 from django.db.models import BooleanField, CharField, DateField, Field, ForeignKey, TextField, TimeField, URLField
 
 from apps.admin_base.markup import escaped
 
-_icon = cache(admin_list._boolean_icon)  # noqa: SLF001  # pictures of yes, no and unknown
+
+@cache
+def _icon(value: bool | None) -> str:  # noqa: FBT001
+    return display_for_value(value, "", boolean=True)
 
 
 def rows_of(changelist: Any, starts: Sequence[str]) -> str:
@@ -28,19 +30,18 @@ def rows_of(changelist: Any, starts: Sequence[str]) -> str:
 
 def _columns(changelist: Any, starts: Sequence[str]) -> Iterator["_Column"]:
     links, is_first = changelist.list_display_links, True
-    for number, (name, start) in enumerate(zip(changelist.list_display, starts, strict=True)):
+    for name, start in zip(changelist.list_display, starts, strict=True):
         is_link = links is not None and (name in links or (is_first and not links))
-        yield _Column(changelist, name, number, "<th" if is_link and is_first else start, is_link=is_link)
+        yield _Column(changelist, name, "<th" if is_link and is_first else start, is_link=is_link)
         is_first = is_first and not is_link
 
 
 class _Column:
-    def __init__(self, changelist: Any, name: Any, number: int, start: str, *, is_link: bool) -> None:
+    def __init__(self, changelist: Any, name: Any, start: str, *, is_link: bool) -> None:
         self._changelist, self._start, self._is_link = changelist, start, is_link
         self._end = "</th>" if start == "<th" else "</td>"
         self._empty = changelist.model_admin.get_empty_value_display()
-        name_of_class = admin_list._coerce_field_name(name, number)  # noqa: SLF001  # of functions as well
-        self._class = "action-checkbox" if name == "action_checkbox" else f"field-{name_of_class}"
+        self._class = "action-checkbox" if name == "action_checkbox" else f"field-{getattr(name, '__name__', name)}"
         field = _column_of(changelist.lookup_opts, name)
         self._value: Callable[[Any], Any]
         self._text: Callable[[Any], object]

@@ -86,7 +86,7 @@ def _day_of(moment: date) -> date:
 @register.inclusion_tag("admin/change_list_results.html")
 def list_rows(changelist: Any) -> dict[str, Any]:
     """Each cell names its column, for phones."""
-    headers = list(admin_list.result_headers(changelist))
+    headers: list[Any] = list(admin_list.result_headers(changelist))
     labels = [
         "<td" if "<input" in one["text"] else str(format_html('<td data-label="{}"', capfirst(one["text"])))
         for one in headers
