@@ -102,7 +102,7 @@ class LarderChangeList(ChangeList):
 
     @cached_property
     def _row_urls(self) -> tuple[str, str]:
-        """What the addresses of rows have before and after the key: Django resolves each, and again to add the rest."""
+        """Return what is before and after the key in a row's address: Django resolves each address twice."""
         name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
         before, _, after = reverse(name, args=["key"]).rpartition("key")
         return before, f"{after}?{self.way_back}" if self.way_back else after
