@@ -6,8 +6,9 @@ from typing import Any
 
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
+
+from apps.admin_base.markup import filled
 
 # The name that a button in a row sends, with the name of its act and the key of its row.
 PARAMETER = "row_act"
@@ -51,11 +52,11 @@ def offered(row: Any, acts: Mapping[str, Act]) -> list[Button]:
 
 def buttons(row: Any, found: Sequence[Button], *, url: str = "") -> SafeString:
     """Render the buttons of a row. `url`: of its list, where the page is another one."""
-    target = format_html(' formaction="{}"', url) if url else ""
+    target = filled(' formaction="{}"', url) if url else ""
     drawn = [_drawn(row, one, target) for one in found]
     if len(drawn) <= SHOWN:
-        return format_html('<div class="row-acts">{}</div>', _joined(drawn))
-    return format_html(
+        return filled('<div class="row-acts">{}</div>', _joined(drawn))
+    return filled(
         '<div class="row-acts">{}<details class="row-acts__more"><summary class="button button--small">More'
         '<span class="visually-hidden"> for {}</span></summary><div class="row-acts">{}</div></details></div>',
         drawn[0],
@@ -65,10 +66,10 @@ def buttons(row: Any, found: Sequence[Button], *, url: str = "") -> SafeString:
 
 
 def _drawn(row: Any, button: Button, target: str) -> SafeString:
-    words = format_html('{}<span class="visually-hidden"> {}</span>', button.words, row)
+    words = filled('{}<span class="visually-hidden"> {}</span>', button.words, row)
     if button.url:
-        return format_html('<a class="button button--small" href="{}">{}</a>', button.url, words)
-    return format_html(
+        return filled('<a class="button button--small" href="{}">{}</a>', button.url, words)
+    return filled(
         '<button class="button button--small" type="submit" form="{}" name="{}" value="{}:{}"{}>{}</button>',
         FORM,
         PARAMETER,
@@ -80,4 +81,4 @@ def _drawn(row: Any, button: Button, target: str) -> SafeString:
 
 
 def _joined(drawn: Sequence[SafeString]) -> SafeString:
-    return format_html_join("", "{}", ((one,) for one in drawn))
+    return SafeString("".join(drawn))

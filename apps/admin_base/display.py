@@ -14,8 +14,10 @@ from django.contrib import admin
 from django.db import models
 from django.template import Engine
 from django.urls import reverse
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 from django.utils.safestring import SafeString
+
+from apps.admin_base.markup import filled
 
 SIZES = frozenset({"size", "uploaded_size", "quota_bytes", "bytes"})
 
@@ -48,7 +50,7 @@ def moment(at: datetime | None) -> str:
     if not at:
         return "-"
     iso, utc, relative = (_filter("times", f"{name}_time")(at) for name in ("iso", "utc", "relative"))
-    return format_html('<time datetime="{}" title="{}"\n      data-relative>{}</time>', iso, utc, relative)
+    return filled('<time datetime="{}" title="{}"\n      data-relative>{}</time>', iso, utc, relative)
 
 
 def size(count: int | None) -> str:
@@ -82,22 +84,22 @@ def table(titles: Iterable[str], rows: Iterable[Iterable[object]]) -> SafeString
     head = format_html_join("", "<th scope=col>{}</th>", ([title] for title in titles))
     cells = (format_html_join("", "<td>{}</td>", ([cell] for cell in row)) for row in rows)
     body = format_html_join("", "<tr>{}</tr>", ([row] for row in cells))
-    return format_html("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", head, body)
+    return filled("<table><thead><tr>{}</tr></thead><tbody>{}</tbody></table>", head, body)
 
 
 def badge(state: str) -> SafeString:
     """Render a state as the portal does: a verdict has its colour, the normal state has none."""
     tone = next((f" badge--{tone}" for tone, states in TONES.items() if state in states), "")
-    return format_html('<span class="badge{}">{}</span>', tone, state)
+    return filled('<span class="badge{}">{}</span>', tone, state)
 
 
 def short(digest: str) -> SafeString | str:
     """Show twelve digits of a digest, all of them on hover."""
-    return format_html('<code title="sha256:{}">{}</code>', digest, digest[:12]) if digest else "-"
+    return filled('<code title="sha256:{}">{}</code>', digest, digest[:12]) if digest else "-"
 
 
 def link(url: str, text: object) -> SafeString:
-    return format_html('<a href="{}">{}</a>', url, text)
+    return filled('<a href="{}">{}</a>', url, text)
 
 
 def row_link(row: models.Model) -> SafeString:
@@ -107,4 +109,4 @@ def row_link(row: models.Model) -> SafeString:
 
 def portal_link(url: str, about: object) -> SafeString:
     """Link to the portal's page, with a name for screen readers: fifty links that all read "open" say nothing."""
-    return format_html('<a href="{}">open<span class="visually-hidden"> {} in the portal</span></a>', url, about)
+    return filled('<a href="{}">open<span class="visually-hidden"> {} in the portal</span></a>', url, about)

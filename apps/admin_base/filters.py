@@ -1,11 +1,14 @@
 """Declarations of filters. Each returns a class, which is what Django takes in `list_filter`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
+from django.utils.safestring import SafeString
+
+from apps.admin_base.markup import filled
 
 Filter = type[admin.SimpleListFilter]
 Narrow = Callable[[QuerySet[Any]], QuerySet[Any]]
@@ -39,9 +42,14 @@ class _Words(admin.SimpleListFilter):
             "name": self.parameter_name,
             "value": self.value() or "",
             "others": others,
-            "suggestions": list(self.suggestions()[:SUGGESTED]),
+            "suggestions": _options(self.suggestions()[:SUGGESTED]),
             "clear": changelist.get_query_string(remove=[self.parameter_name or ""]),
         }
+
+
+def _options(names: Iterable[str]) -> SafeString:
+    """Without the template, which takes as long for two hundred names as for all else around the list."""
+    return SafeString("".join(filled('<option value="{}"></option>', name) for name in names))
 
 
 def words(title: str, parameter: str, path: str | Callable[[str], Q], suggestions: Callable[[], Any]) -> Filter:

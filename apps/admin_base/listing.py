@@ -1,8 +1,10 @@
 """Lists of the admin that stay quick with a million rows: how they are searched, sorted and fetched."""
 
+from functools import cached_property
 from typing import Any, cast
 
 from django.contrib import messages
+from django.contrib.admin.utils import quote
 from django.contrib.admin.views.main import ORDER_VAR, ChangeList
 from django.db import connection
 from django.db.models import CharField, F, Lookup, Model, Q, QuerySet
@@ -10,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.db.models.lookups import StartsWith
 from django.db.models.sql.where import WhereNode
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.text import capfirst
 
 from apps.admin_base.counting import Many, bounded_count, one_of, remember_count
@@ -97,10 +100,17 @@ class LarderChangeList(ChangeList):
         found = {row.pk: row for row in rows.order_by()}
         self.result_list = cast("Any", [found[key] for key in keys if key in found])
 
+    @cached_property
+    def _row_urls(self) -> tuple[str, str]:
+        """Return what is before and after the key in a row's address: Django resolves each address twice."""
+        name = f"admin:{self.opts.app_label}_{self.opts.model_name}_change"
+        before, _, after = reverse(name, args=["key"]).rpartition("key")
+        return before, f"{after}?{self.way_back}" if self.way_back else after
+
     def url_for_result(self, result: Any) -> str:
-        """The row's page, with the way back. Django resolves the address again for each row to add that."""
-        url = super().url_for_result(result)
-        return f"{url}?{self.way_back}" if self.way_back else url
+        """The row's page, with the way back."""
+        before, after = self._row_urls
+        return f"{before}{quote(getattr(result, self.pk_attname))}{after}"
 
     def _sort(self, request: HttpRequest) -> None:
         rows = self.queryset

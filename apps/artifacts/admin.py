@@ -20,7 +20,7 @@ from apps.lib.addresses import canonical
 # A request of an operator's browser; the hourly run takes longer.
 MAX_COLLECTING = timedelta(seconds=20)
 MAX_SHOWN_BYTES = 64 * 1024
-IN_REPOSITORY = in_namespace("repository__namespace__name")
+IN_REPOSITORY = in_namespace("repository__namespace")
 
 AttachedFilter = one_of(
     "attached to another manifest",

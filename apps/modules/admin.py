@@ -84,7 +84,7 @@ class ModuleVersionAdmin(VersionAdmin):
     list_filter = (
         "release__lifecycle",
         QuarantineFilter,
-        in_namespace("module__namespace__name"),
+        in_namespace("module__namespace"),
         PublisherFilter,
         ("release__published_at", admin.DateFieldListFilter),
         "is_prerelease",

@@ -17,7 +17,7 @@ from apps.provenance.models import Attestation, Statement
 @admin.register(Statement)
 class StatementAdmin(ReadOnlyAdmin[Statement]):
     list_display = ("title", "release_page", "key_page", "sha256", "size", "made_at")
-    list_filter = (in_namespace("release__namespace__name"), "made_at")
+    list_filter = (in_namespace("release__namespace"), "made_at")
     list_select_related = ("release__namespace", "key")
     indexed_orders = ()
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."
@@ -50,7 +50,7 @@ class StatementAdmin(ReadOnlyAdmin[Statement]):
 @admin.register(Attestation)
 class AttestationAdmin(ReadOnlyAdmin[Attestation]):
     list_display = ("title", "release_page", "form", "size", "is_pushed", "added_by", "added_at")
-    list_filter = (in_namespace("release__namespace__name"), "form", "is_pushed")
+    list_filter = (in_namespace("release__namespace"), "form", "is_pushed")
     list_select_related = ("release__namespace", "added_by")
     date_hierarchy = "added_at"
     search_help_text = "An address (acme/vpc/aws), its beginning, a namespace, or the beginning of a digest."

@@ -49,7 +49,7 @@ class ProviderVersionAdmin(VersionAdmin):
         "release__lifecycle",
         QuarantineFilter,
         "signing",
-        in_namespace("provider__namespace__name"),
+        in_namespace("provider__namespace"),
         PublisherFilter,
         ("release__published_at", admin.DateFieldListFilter),
         "is_prerelease",
@@ -187,7 +187,7 @@ class PackageAdmin(ReadOnlyAdmin[Package]):
     names = ("provider package", "provider packages")
     list_display = ("filename", "version_page", "platform", "size", "sha256", "standing")
     list_filter = (
-        in_namespace("version__provider__namespace__name"),
+        in_namespace("version__provider__namespace"),
         words("os", "os", "os", lambda: SYSTEMS),
         words("arch", "arch", "arch", lambda: ARCHITECTURES),
         ("version__release__lifecycle", admin.ChoicesFieldListFilter),

@@ -252,7 +252,7 @@ class DownloadCountAdmin(ReadOnlyAdmin[DownloadCount]):
 
     names = ("daily downloads", "daily downloads")
     list_display = ("day", "title", "client", "count")
-    list_filter = (in_namespace("release__namespace__name"),)
+    list_filter = (in_namespace("release__namespace"),)
     list_select_related = ("release__namespace",)
     date_hierarchy = "day"
     ordering = ("-day", "-pk")

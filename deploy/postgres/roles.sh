@@ -17,6 +17,7 @@ ALTER DATABASE :"DBNAME" OWNER TO larder;
 -- As `manage.py migrate` does for its own role, which may not do so for others.
 SELECT format('ALTER ROLE %I IN DATABASE %I SET %s = %L', role, :'DBNAME', name, value)
 FROM unnest(ARRAY['larder_web', 'larder_signing']) AS role,
-    (VALUES ('statement_timeout', '10s'), ('idle_in_transaction_session_timeout', '30s'), ('lock_timeout', '5s'))
-    AS time_out (name, value) \gexec
+    (VALUES ('statement_timeout', '10s'), ('idle_in_transaction_session_timeout', '30s'), ('lock_timeout', '5s'),
+        ('jit', 'off'))
+    AS setting (name, value) \gexec
 SQL

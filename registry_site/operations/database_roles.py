@@ -30,7 +30,7 @@ from apps.signing.models import (
     SigningKey,
     StatementKey,
 )
-from registry_site.startup.bootstrap import TIME_OUTS
+from registry_site.startup.bootstrap import OF_ROLE
 
 # An SQL privilege and the columns that it is for; none means all of them.
 Privileges = Mapping[str, tuple[str, ...]]
@@ -134,11 +134,11 @@ def statements(*, web: str, signing: str) -> Iterator[str]:
 
 
 def time_outs(role: str) -> Iterator[str]:
-    """Yield the SQL for the time-outs that `migrate` sets for its own role."""
+    """Yield the SQL for the time-outs, and `jit`, that `migrate` sets for its own role."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_database()")
         database = _identifier(cursor.fetchone()[0])
-    for name, value in TIME_OUTS.items():
+    for name, value in OF_ROLE.items():
         yield f"ALTER ROLE {_identifier(role)} IN DATABASE {database} SET {name} = '{value}'"
 
 

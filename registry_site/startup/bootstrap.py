@@ -30,6 +30,8 @@ ADVISORY_LOCK = 0x4C6172646572
 BACKUP_LOCK = ADVISORY_LOCK + 1
 # Metadata is read and written in milliseconds: a longer statement only blocks others.
 TIME_OUTS = {"statement_timeout": "10s", "idle_in_transaction_session_timeout": "30s", "lock_timeout": "5s"}
+# PostgreSQL compiles a query whose estimate is high, for 100 ms and longer; ours end before that pays.
+OF_ROLE = {**TIME_OUTS, "jit": "off"}
 NO_TIME_OUTS = "; ".join(f"SET LOCAL {name} = 0" for name in TIME_OUTS)
 # Whoever comes after a statement that waits for a table waits as well: a migration gives up before requests do.
 OF_MIGRATIONS = f"{NO_TIME_OUTS}; SET LOCAL lock_timeout = '2s'"
@@ -134,7 +136,7 @@ def one_host_at_a_time() -> Iterator[None]:
     try:
         with _locking() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [ADVISORY_LOCK])
-            _limit_time()
+            _set_up_role()
             with connection.execute_wrapper(_with_time_outs_of_migrations):
                 yield
     finally:
@@ -247,8 +249,8 @@ def _related_models_rendered_once() -> Iterator[None]:
             setattr(ProjectState, name, function)
 
 
-def _limit_time() -> None:
-    """Set the time-outs of our role in this database for new sessions, unless they are set already."""
+def _set_up_role() -> None:
+    """Set the time-outs of our role in this database, and `jit`, for new sessions, unless they are set already."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT current_user, current_database()")
         role, database = (connection.ops.quote_name(name.replace('"', '""')) for name in cursor.fetchone())
@@ -258,7 +260,7 @@ def _limit_time() -> None:
             "WHERE rolname = current_user AND coalesce(datname, current_database()) = current_database()"
         )
         found = {row[0].partition("=")[0] for row in cursor.fetchall()}
-        for name, value in TIME_OUTS.items():
+        for name, value in OF_ROLE.items():
             if name not in found:
                 cursor.execute(f"ALTER ROLE {role} IN DATABASE {database} SET {name} = '{value}'")
 

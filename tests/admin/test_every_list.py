@@ -2,11 +2,13 @@
 
 import pytest
 from django.contrib import admin
+from django.contrib.admin.templatetags import admin_list
 from django.contrib.auth.models import Permission
 from django.forms.models import model_to_dict
 from django.urls import reverse
 
 from apps.accounts.models import Grant, Invitation, Namespace, Team, User
+from apps.admin_base.cells import rows_of
 from apps.audit.models import AuditEvent
 from apps.jobs.models import Job
 from apps.modules.models import ModuleVersion
@@ -64,6 +66,17 @@ def test_a_list_and_a_page_of_one_row_cost_the_same_beside_many(operator_client,
 
     assert {path: pages.queries_of(operator_client, path) for path in few} == few
     assert max(few.values()) <= 12
+
+
+@each_shelf
+def test_the_rows_of_a_list_are_those_that_django_would_write(operator_client, shelf):
+    shelf.make(0, 3)
+    for model in shelf.LISTED:
+        for path in (list_of(model), f"{list_of(model)}?_popup=1"):
+            listed = operator_client.get(path).context["cl"]
+            ours = rows_of(listed, ["<td"] * len(listed.list_display))
+            assert ours == "".join(f"<tr>{''.join(cells)}</tr>" for cells in admin_list.results(listed))
+            assert ours.count("<tr>") >= 1
 
 
 @pytest.mark.slow

@@ -1,7 +1,7 @@
 """The number in the account menu: of how much a person can do something about, as home lists it.
 
-Pages ask one query if there is nothing. Otherwise the number is repeated for a minute, unless the person acts or
-another release waits for them: what others do shows a little later, and at home at once.
+The number is repeated for a minute, unless the person acts or another release waits for them, which one query tells:
+what others do shows a little later, and at home at once.
 """
 
 from collections.abc import Iterable
@@ -13,9 +13,6 @@ from apps.accounts.access.gate import Viewer
 from apps.notify.attention import perhaps, table
 from apps.notify.attention.matter import Item, Person
 from apps.releases.catalogue.reading import Waiting, waiting_for
-
-# Those that `waiting_for` finds.
-_OF_RELEASES = {"approval", "release"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,14 +33,13 @@ def at_home(person: Person) -> tuple[list[Item], list[Item], Attention]:
 def attention_for(viewer: Viewer) -> Attention:
     if viewer.user is None:
         return Attention()
-    asked = table.asked_of(viewer.user)
-    if not asked.rows:
-        return Attention()
-    waiting = waiting_for(viewer) if asked.rows & _OF_RELEASES else Waiting()
-    key = _key(viewer, asked, waiting)
+    of_releases = table.asked_of_releases(viewer.user)
+    waiting = waiting_for(viewer) if of_releases.rows else Waiting()
+    key = _key(viewer, of_releases, waiting)
     number = cache.get(key)
     if number is None:
-        number = _number_of(table.lines_for(Person.of(viewer, waiting), asked)[0])
+        asked = table.asked_of(viewer.user)
+        number = _number_of(table.lines_for(Person.of(viewer, waiting), asked)[0]) if asked.rows else 0
         cache.set(key, number, perhaps.NUMBER_LASTS.total_seconds())
     return Attention(waiting, number)
 

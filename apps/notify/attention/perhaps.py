@@ -1,5 +1,5 @@
-"""One cheap question before the rows of the table are asked: which of them may have a line for this person. Every page
-of a person asks it for the number in the menu.
+"""One cheap question before the rows of the table are asked: which of them may have a line for this person. Home asks
+it, and once a minute another page, for the number in the menu.
 
 Most have none on most days, and Django takes longer to write a query than the database to answer it. So all questions
 are one query that is written once. They may find too much, never too little: those about the whole site name no

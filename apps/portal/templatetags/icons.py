@@ -1,7 +1,7 @@
 """`{% icon "copy" %}`: a lucide icon as inline SVG, which takes the text's colour and costs no request."""
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 
 from django import template
 from django.conf import settings
@@ -14,6 +14,7 @@ SIZES = {"": "icon", "large": "icon icon--large", "spin": "icon icon--spin"}
 
 
 @register.simple_tag
+@lru_cache(maxsize=500, typed=True)  # a page has two dozen; typed, for a label that is HTML equals one that is text
 def icon(name: str, *, label: str = "", size: str = "") -> SafeString:
     """The icon `name` of static/vendor/lucide. Hidden from screen readers unless it has a `label`."""
     speech = format_html('role="img" aria-label="{}"', label) if label else mark_safe('aria-hidden="true"')

@@ -99,12 +99,12 @@ def push(client, repository):
     assert client.get(f"{repository}/manifests/main", headers={"Accept": IMAGE}).content == manifest
 
 
-def test_the_time_outs_are_those_of_the_role(pooled, sql):
+def test_the_settings_of_a_session_are_those_of_the_role(pooled, sql):
     url = pooled.environment["LARDER_DATABASE_URL"]
     with psycopg.connect(url, autocommit=True) as through:
-        found = [through.execute(f"SHOW {name}").fetchone() for name in ("statement_timeout", "lock_timeout")]
+        found = [through.execute(f"SHOW {name}").fetchone() for name in ("statement_timeout", "lock_timeout", "jit")]
 
-    assert found == [("10s",), ("5s",)]
+    assert found == [("10s",), ("5s",), ("off",)]
 
 
 def test_who_finds_no_connection_reads_503_and_the_log_says_so_once(pooled, server):

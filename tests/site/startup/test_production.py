@@ -12,7 +12,7 @@ import psycopg
 import pytest
 import redis
 
-from registry_site.startup.bootstrap import TIME_OUTS
+from registry_site.startup.bootstrap import OF_ROLE
 from tests.builders.archives import module_zip
 from tests.flows.crashing import check_signature, hand_in, make_key
 from tests.live import ADMIN_PASSWORD, CHECKOUT, Live
@@ -176,7 +176,7 @@ def test_each_role_of_the_database_has_its_own_password(production: Stack) -> No
         for role in ("larder", "larder_web", "larder_signing"):
             assert database.execute(flags, [role]).fetchone() == (False,)
         # roles.sh writes them, because the owner may not.
-        for name, value in TIME_OUTS.items():
+        for name, value in OF_ROLE.items():
             assert database.execute(f"SHOW {name}").fetchone() == (value,)
 
 
