@@ -6,7 +6,7 @@ loaded: it names what it contributes by dotted names, which are resolved on use.
 A room that is left out (`LARDER_WITHOUT`) contributes no more than what keeps its rows and their bytes safe: they stay.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pkgutil import resolve_name
@@ -72,24 +72,26 @@ class Described:
 
     `one`: the route of one, by the field that names it: GET shows it, PUT (or PATCH) makes it so, DELETE removes it.
     The field `id` stands for a number that Larder gives; no field, for the only one in what contains it (`within`).
-    `rows`: the route of their list, which adds by POST where `one` has no PUT; or, after a dot, the field of what
-    contains them. `identity`: the fields by which a numbered one is found again: all of them where it is empty.
-    `secrets`: fields that no answer shows. `own_first`: its name is that of another thing of the file, stands first in
-    the route, and comes after all others. `reads`: turns a row into the fields that make such a one, where they differ;
-    none for one that ended.
+    `reads`: yields the fields of each, with the name of what contains it, of those within these names; of the kinds
+    within nothing, with its own name, of those that have these names, or of all with None. It asks as many queries for
+    one name as for hundreds. `rows`: the route of their list, which adds by POST where `one` has no PUT. `identity`:
+    the fields by which a numbered one is found again: all of them where it is empty. `secrets`: fields that no answer
+    shows. `own_first`: its name is that of another thing of the file, stands first in the route, and comes after all
+    others.
     """
 
     word: str
     one: Mapping[str, str]
+    reads: Name
     rows: str = ""
     within: str = ""
     identity: tuple[str, ...] = ()
     secrets: tuple[str, ...] = ()
     own_first: bool = False
-    reads: Name = ""
 
-    def fields_of(self, row: Mapping[str, Any]) -> Mapping[str, Any]:
-        return resolve_name(self.reads)(row) if self.reads else row
+    def read(self, names: Collection[str] | None) -> Iterable[tuple[str, dict[str, Any]]]:
+        found: Iterable[tuple[str, dict[str, Any]]] = resolve_name(self.reads)(names)
+        return found
 
     @property
     def is_only(self) -> bool:

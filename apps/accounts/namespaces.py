@@ -25,8 +25,7 @@ LONGEST_INTRODUCTION = 1_000  # the column's width
 LONGEST_COOLDOWN_HOURS = 24 * 90
 # Of PostgreSQL's advisory locks with two numbers; the second is the crc32 of a skeleton.
 LOOK_LOCK = 0x4C6F6F6B
-# The limits of the columns.
-LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}
+LARGEST_QUOTA = {"quota_bytes": 2**63 - 1, "quota_versions": 2**31 - 1}  # the columns' limits
 
 
 def limits_of(namespace: Namespace) -> tuple[int, int]:
@@ -323,10 +322,12 @@ def _watching(before: Grant | None, actor: Viewer) -> AbstractContextManager[lis
 
 
 def grants_in(namespace: Namespace) -> QuerySet[Grant]:
-    """Return all grants, owners first, and teams before people. (Databases sort NULL differently.)"""
-    # The machines of connections have lists of their own.
-    machines = {f"user__{name}": None for name in connections.machine_names()}
-    rows = Grant.objects.filter(namespace=namespace, **machines).select_related("user", "team")
+    return grants().filter(namespace=namespace).select_related("user", "team")
+
+
+def grants() -> QuerySet[Grant]:
+    """Return all but those of machines of connections, owners first, then teams. (Databases sort NULL differently.)"""
+    rows = Grant.objects.filter(**{f"user__{name}": None for name in connections.machine_names()})
     return rows.order_by("-role", F("team__name").asc(nulls_last=True), "user__username", "pk")
 
 

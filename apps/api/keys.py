@@ -1,6 +1,6 @@
 """/api/v1/namespaces/<ns>/keys: the signing keys of a namespace, listed for its readers, changed by its owners."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -70,13 +70,12 @@ class Key(Shape):
     releases = IntegerField(source="release_count", help_text="Number of versions that it signed.")
 
 
-def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that make such a key; none for one that has ended."""
-    if row["state"] not in (State.PENDING, State.ACTIVE):
-        return {}
-    if row["custody"] == Custody.REGISTRY:
-        return {**row, "generate": row["algorithm"]}
-    return {**row, "armor": row["ascii_armor"]}
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the keys of these namespaces that have not ended for files that describe them."""
+    rows = SigningKey.objects.filter(namespace__name__in=names, state__in=(State.PENDING, State.ACTIVE))
+    for row in rows.select_related("namespace").newest_first().iterator():
+        made = {"generate": row.algorithm} if row.custody == Custody.REGISTRY else {"armor": row.armor}
+        yield row.namespace.name, {"id": row.pk, "source": row.source, "source_url": row.source_url, **made}
 
 
 class KeyList(ListView):

@@ -1,6 +1,6 @@
 """/api/v1/namespaces, and one: PUT creates and changes, GET shows, DELETE deletes; PATCH sets quotas (staff)."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -96,10 +96,15 @@ class Namespace(NamespaceNames):
     quota = Quota(source="usage", help_text="The limits in force; null for none.")
 
 
-def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that make such a namespace: an answer has the limits in force, not those that were set."""
-    own = NamespaceModel.objects.filter(name=row["name"]).values("quota_bytes", "quota_versions").first()
-    return {**row, **(own or {})}
+def described(names: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of namespaces for files that describe them: what PUT and PATCH set, such as the quotas that were
+    set; an answer has the limits in force.
+    """
+    here = NamespaceModel.objects
+    rows = here.order_by("canonical", "pk") if names is None else here.filter(name__in=names)
+    fields = {"name", *NamespaceInput().fields, *NamespaceChange().fields}
+    for row in rows.values(*fields).iterator():
+        yield row["name"], row
 
 
 class NamespaceList(ListView):

@@ -123,6 +123,11 @@ def with_warnings(accounts: QuerySet[User]) -> QuerySet[User]:
     )
 
 
+def short_name(username: str, team: str) -> str:
+    """`ci` for the account `platform.ci[bot]` of the team `platform`."""
+    return username.removeprefix(f"{team}.").removesuffix("[bot]")
+
+
 def accounts_of(team: Team) -> QuerySet[User]:
     """Return the team's accounts, each with its `warning`."""
     return with_warnings(User.objects.filter(service_of=team, is_service=True, is_active=True)).order_by("username")

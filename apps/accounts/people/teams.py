@@ -190,8 +190,12 @@ def team_named(name: str) -> Team:
 
 def members_of(team: Team) -> QuerySet[Membership]:
     """Return the memberships of people, managers first."""
-    people = team.memberships.filter(user__is_service=False)
-    return people.select_related("user").order_by("-is_manager", "user__username", "pk")
+    return people_in().filter(team=team).select_related("user")
+
+
+def people_in() -> QuerySet[Membership]:
+    """Return the memberships of people in all teams, managers first."""
+    return Membership.objects.filter(user__is_service=False).order_by("-is_manager", "user__username", "pk")
 
 
 def roles_of(team: Team, *, seen_by: Viewer) -> QuerySet[Grant]:

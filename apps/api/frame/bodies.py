@@ -6,6 +6,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from django.conf import settings
+from rest_framework.exceptions import ValidationError
 from rest_framework.request import Request
 from rest_framework.serializers import ChoiceField, Field, ListField, ListSerializer, Serializer
 
@@ -72,6 +73,14 @@ def validated(serializer: type[Serializer[Any]], data: dict[str, Any]) -> dict[s
     if not filled.is_valid():
         raise Invalid(next(mistakes(filled, filled.errors, data)), hint=f"Fields are: {', '.join(filled.fields)}.")
     return dict(filled.validated_data)
+
+
+def mistakes_in(shape: Serializer[Any], data: dict[str, Any]) -> Iterator[str]:
+    """Yield the sentence of each error in the data. One instance of a shape is enough for thousands of them."""
+    try:
+        shape.run_validation(data)
+    except ValidationError as error:
+        yield from mistakes(shape, error.detail, data)
 
 
 def unknown_fields(

@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/grants: roles in a namespace, for its owners; and the transfer of a namespace."""
 
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.db.models import QuerySet
@@ -97,6 +98,14 @@ class GrantDetail(ApiView):
     def _grant(self, namespace: Namespace, user: str, team: str) -> GrantRow | None:
         named = {"team__name": team} if team else {"user__username": user}
         return namespaces.grants_in(namespace).filter(**named).select_related("namespace").first()
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the roles in these namespaces for files that describe them."""
+    rows = namespaces.grants().filter(namespace__name__in=names)
+    columns = ("namespace__name", "user__username", "team__name", "role")
+    for namespace, user, team, role in rows.values_list(*columns).iterator():
+        yield namespace, ({"user": user} if user else {"team": team}) | {"role": Role(role).label.lower()}
 
 
 class Transfer(ApiView):

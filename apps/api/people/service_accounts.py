@@ -1,5 +1,6 @@
 """/api/v1/teams/<team>/service-accounts: machines of a team, for its members. `tokens` has their tokens."""
 
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -29,7 +30,7 @@ class ServiceAccount(Shape):
     created_at = MomentField(source="date_joined")
 
     def name_of(self, account: Any) -> str:
-        return str(account.username).removeprefix(f"{account.service_of.name}.").removesuffix("[bot]")
+        return service_accounts.short_name(account.username, account.service_of.name)
 
 
 class AccountList(ListView):
@@ -71,6 +72,13 @@ class AccountDetail(DetailView):
             return self.answer(of_account(user), shape=Consequences)
         left = service_accounts.delete(account=user, actor=self.viewer)
         return answer_left(self, left)
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the accounts of these teams for files that describe them."""
+    rows = User.objects.filter(service_of__name__in=names, is_service=True, is_active=True).order_by("username")
+    for team, username in rows.values_list("service_of__name", "username").iterator():
+        yield team, {"name": service_accounts.short_name(username, team)}
 
 
 def _account(team: Team, name: str) -> User:

@@ -1,5 +1,6 @@
 """/api/v1/teams, /api/v1/teams/<team> and its members. Hidden teams are 404, like missing ones."""
 
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +13,7 @@ from rest_framework.serializers import BooleanField, CharField, IntegerField
 
 from apps.accounts.access import gate
 from apps.accounts.access.gate import Viewer
+from apps.accounts.models import Grant, Role
 from apps.accounts.models import Team as TeamRow
 from apps.accounts.people import accounts, teams
 from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
@@ -136,6 +138,25 @@ class MemberDetail(ApiView):
             return self.answer(of_membership(self.viewer, membership), shape=Consequences)
         left = teams.remove(membership=membership, actor=self.viewer) if membership is not None else []
         return answer_left(self, left)
+
+
+def described(names: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of teams for files that describe them."""
+    rows = TeamRow.objects.order_by("name") if names is None else TeamRow.objects.filter(name__in=names)
+    for name, description in rows.values_list("name", "description").iterator():
+        yield name, {"name": name, "description": description}
+
+
+def members(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = teams.people_in().filter(team__name__in=names)
+    for team, user, manager in rows.values_list("team__name", "user__username", "is_manager").iterator():
+        yield team, {"user": user, "manager": manager}
+
+
+def roles(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    rows = Grant.objects.filter(team__name__in=names, namespace__deleted_at=None).order_by("namespace__name", "pk")
+    for team, namespace, role in rows.values_list("team__name", "namespace__name", "role").iterator():
+        yield team, {"namespace": namespace, "role": Role(role).label.lower()}
 
 
 def _with_people(team: TeamRow, viewer: Viewer) -> With:

@@ -5,7 +5,6 @@ What a file asks for passes the gate, the shapes and the verbs like the request 
 
 import io
 import json
-from collections.abc import Iterator
 from functools import cache
 from http import HTTPStatus
 from typing import Any
@@ -43,33 +42,15 @@ class Calls:
     def __init__(self, user: User) -> None:
         self._viewer = Viewer(user)
 
-    def get(self, url: str) -> dict[str, Any] | None:
-        """Return the document; None where there is none."""
-        try:
-            return self.ask("GET", url)
-        except Refused as refused:
-            if refused.status == HTTPStatus.NOT_FOUND:
-                return None
-            raise
-
-    def rows(self, url: str) -> Iterator[dict[str, Any]]:
-        """Yield the rows of a list, whatever their number."""
-        following: str | None = url
-        while following:
-            page = self.ask("GET", following)
-            following = page.pop("next", None)
-            yield from next(value for value in page.values() if isinstance(value, list))
-
     def ask(self, method: str, url: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Return the document, empty where the answer has none. Raises Refused."""
-        quoted, _, query = url.partition("?")
-        path = unquote(quoted)  # as a server hands it on: sentences name things as the file does
+        path = unquote(url)  # as a server hands it on: sentences name things as the file does
         data = json.dumps(body).encode() if body is not None else b""
         request = WSGIRequest(
             {
                 "REQUEST_METHOD": method,
                 "PATH_INFO": path,
-                "QUERY_STRING": query,
+                "QUERY_STRING": "",
                 "CONTENT_TYPE": "application/json",
                 "CONTENT_LENGTH": str(len(data)),
                 "HTTP_HOST": settings.PUBLIC_HOST,
@@ -109,29 +90,36 @@ def address(route: str, *names: str) -> str:
         raise Invalid(f"{'/'.join(names)[:120]!a} cannot be a name.", hint="Write it as pages show it.") from None
 
 
-def takes(url: str, method: str) -> Any:
-    """The shape of the body that a call takes: a serializer; None where it takes none, or there is no such call."""
-    declared = _operation(url, method)
+def takes(route: str, names: int, method: str) -> Any:
+    """The shape of the body that a call takes: a serializer; None where it takes none, or there is no such call.
+
+    `names`: how many the route has.
+    """
+    declared = _operation(route, names, method)
     return declared.takes if declared is not None and isinstance(declared.takes, type) else None
 
 
 @cache
-def fields_in(shape: Any) -> dict[str, Any]:
-    """Return the fields of a shape by name. Each instance of it copies all of them, for thousands of entries."""
-    return dict(shape().fields)
+def blank(shape: Any) -> Any:
+    """Return one instance of a shape: each copies all of its fields, for thousands of entries."""
+    return shape()
 
 
 @cache
 def names_in(shape: Any) -> frozenset[str]:
-    return frozenset(fields_in(shape))
+    return frozenset(blank(shape).fields)
 
 
-def has(url: str, method: str) -> bool:
-    return _operation(url, method) is not None
+def has(route: str, names: int, method: str) -> bool:
+    return _operation(route, names, method) is not None
 
 
-def _operation(url: str, method: str) -> Operation | None:
-    view: ApiView = resolve(unquote(url)).func.view_class()  # type: ignore[attr-defined]  # of every route of the API
+@cache
+def _operation(route: str, names: int, method: str) -> Operation | None:
+    if not route:
+        return None
+    url = address(route, *["0"] * names)  # fits numbers, too
+    view: ApiView = resolve(url).func.view_class()  # type: ignore[attr-defined]  # of every route of the API
     return view.operation_of(method)
 
 

@@ -12,12 +12,14 @@ Its words are those of the API. A value `{from_file: â€¦}` or `{from_variable: â
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 from apps.api.frame.base import Body
-from apps.api.frame.bodies import mistakes, unknown_fields
+from apps.api.frame.bodies import mistakes_in, unknown_fields
 from apps.contrib.apply import calls
+from apps.contrib.apply.reading import kinds
 from apps.lib.errors import Invalid
 from apps.lib.formats import strict_yaml
 from apps.lib.text.counting import many
@@ -45,6 +47,20 @@ class Entry:
     words: frozenset[str] = frozenset()  # kinds that its file lists, if only as an empty list
 
     @property
+    def route(self) -> str:
+        return self.kind.one["id" if self.kind.is_numbered else self.by]
+
+    def takes(self, method: str) -> Any:
+        """The shape of the body of PUT, PATCH or POST; None where there is no such call, or it takes none."""
+        parents = len(self.parents)
+        if method == "POST":
+            return calls.takes(self.kind.rows, parents, method)
+        return calls.takes(self.route, parents + (not self.kind.is_only), method)
+
+    def has(self, method: str) -> bool:
+        return calls.has(self.route, len(self.parents) + (not self.kind.is_only), method)
+
+    @property
     def label(self) -> str:
         name = self.name or next((str(self.fields[key]) for key in self.kind.identity if key in self.fields), "")
         words = [self.kind.word.replace("_", " ")] + ([name] if name else [])
@@ -56,11 +72,6 @@ class Document:
     entries: list[Entry]
     prune: frozenset[str]
     words: frozenset[str]
-
-
-def kinds(within: str = "") -> list[Described]:
-    """The kinds that a file can have there, of the rooms that are installed."""
-    return [kind for room in rooms() for kind in room.described if kind.within == within]
 
 
 def text_of(path: Path, *, most: int) -> str:
@@ -101,6 +112,7 @@ class _Reader:
         self.variable = variable
         self.mistakes: list[str] = []
         self.counted = 0
+        self.kinds = cache(kinds)  # thousands of entries ask
 
     def count(self, value: Any, place: str, above: tuple[int, ...]) -> None:
         """Refuse a file that contains itself, or grows by aliases."""
@@ -124,7 +136,7 @@ class _Reader:
 
     def children(self, data: dict[str, Any], within: str, place: str, parents: tuple[str, ...]) -> list[Entry]:
         found: list[Entry] = []
-        for kind in kinds(within):
+        for kind in self.kinds(within):
             if kind.word in data:
                 found += self.listed(kind, data[kind.word], f"{place}{kind.word}", parents)
         return found
@@ -169,16 +181,17 @@ class _Reader:
         if not isinstance(name, str) or (by and not name):
             self.mistakes.append(f"{place}: {by} is {_named(name)}, expected a name.")
             return None
-        inner_words = {child.word for child in kinds(kind.word)}
+        inner_words = {child.word for child in self.kinds(kind.word)}
         fields = {key: value for key, value in given.items() if key != by and key not in inner_words}
         entry = Entry(kind, place, parents, name, by, fields, words=frozenset(inner_words & given.keys()))
         entry.fields = self.resolved(fields, place)
         entry.inner = self.children(given, kind.word, f"{place}.", (*parents, name))
         try:
-            shapes = shapes_of(entry)
+            urls_of(entry, "0")
         except Invalid as refused:
             self.mistakes.append(f"{place}: {refused}")
             return None
+        shapes = shapes_of(entry)
         known = frozenset[str]().union(*map(calls.names_in, shapes))
         self.mistakes += self.unknown(fields, f"{place}: ", known, inner_words)
         self.mistakes += self.wrong(entry, shapes, place)
@@ -195,11 +208,11 @@ class _Reader:
         found = []
         for shape in shapes:
             some = {name: value for name, value in entry.fields.items() if name in calls.names_in(shape)}
-            filled = shape(data=some)
-            inner = [one for one in unknown_fields(filled, some) if one[0]]
+            blank = calls.blank(shape)
+            inner = [one for one in unknown_fields(blank, some) if one[0]]
             found += [_unknown(f"{place}.{'.'.join(where)}", name, known) for where, name, known in inner]
-            if (some or shape is shapes[0]) and not filled.is_valid():
-                found += [f"{place}: {said}" for said in mistakes(filled, filled.errors, some)]
+            if some or shape is shapes[0]:
+                found += [f"{place}: {said}" for said in mistakes_in(blank, some)]
         return found
 
     def resolved(self, value: Any, place: str) -> Any:
@@ -223,21 +236,20 @@ class _Reader:
 
 
 def shapes_of(entry: Entry) -> list[Body]:
-    """The bodies that describe it, the one that makes it first. Raises Invalid for a name that no URL can have."""
-    one, rows = urls_of(entry, "0")
-    makes = (calls.takes(one, "PUT") if one else None) or (calls.takes(rows, "POST") if rows else None)
-    changes = calls.takes(one, "PATCH") if one else None
-    return [shape for shape in (makes, changes) if shape is not None]
+    """The bodies that describe it, the one that makes it first."""
+    return [shape for shape in (entry.takes("PUT") or entry.takes("POST"), entry.takes("PATCH")) if shape is not None]
 
 
 def urls_of(entry: Entry, number: str = "") -> tuple[str, str]:
-    """The URL of one, and that of the list of its kind; empty for none. `number`: the id of a numbered one."""
+    """The URL of one, and that of the list of its kind; empty for none. `number`: the id of a numbered one.
+
+    Raises Invalid for a name that no URL can have.
+    """
     kind = entry.kind
     own = [number] if kind.is_numbered else [entry.name] if entry.by else []
     names = [*own, *entry.parents] if kind.own_first else [*entry.parents, *own]
-    route = kind.one["id" if kind.is_numbered else entry.by]
-    rows = calls.address(kind.rows, *entry.parents) if kind.rows and not kind.rows.startswith(".") else ""
-    return calls.address(route, *names) if route else "", rows
+    rows = calls.address(kind.rows, *entry.parents) if kind.rows else ""
+    return calls.address(entry.route, *names), rows
 
 
 def _unknown(place: str, word: str, known: Any) -> str:

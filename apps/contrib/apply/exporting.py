@@ -1,76 +1,82 @@
 """Writes the file that describes this registry: `manage.py apply` changes nothing with it.
 
-Secrets are not in it, since nothing shows them: a comment names each that must be given where it is applied.
+Secrets are not in it, since nothing shows them: docs/as-code.md says how to name them.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 
 from apps.contrib.apply import calls
-from apps.contrib.apply.calls import ACCOUNT, Calls
-from apps.contrib.apply.document import Entry, kinds, shapes_of, urls_of
-from apps.contrib.apply.planning import inner
+from apps.contrib.apply.calls import ACCOUNT
+from apps.contrib.apply.document import Entry, shapes_of
+from apps.contrib.apply.reading import Block, Row, blocks, kinds
 from apps.room import Described
 
 HEAD = "# What `manage.py export` found. Secrets are missing: docs/as-code.md says how to name them.\n"
 
 
-def text(by: Calls) -> str:
-    """Return the file. What is as Larder makes it is left out."""
-    return HEAD + yaml.safe_dump(_level(by, "", (), {}), sort_keys=False, allow_unicode=True, width=120)
+def text_here() -> Iterator[str]:
+    """Yield the file of this registry in parts. What is as Larder makes it is left out."""
+    yield HEAD
+    is_empty = True
+    for kind in kinds():
+        is_first = True
+        for rows in blocks(row for _, row in kind.read(None)):
+            found = [one for one in _described(kind, rows) if one]
+            if found:
+                text = yaml.dump(found, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120)
+                yield f"{kind.word}:\n{text}" if is_first else text
+                is_first = is_empty = False
+    if is_empty:
+        yield "{}\n"
 
 
-def text_here() -> str:
-    """Return the file of this registry."""
-    return text(Calls(calls.operator()))
+def _described(kind: Described, rows: list[Row]) -> Iterator[Any]:
+    """Yield an entry for each of the rows of a kind that nothing contains."""
+    inner = kinds(kind.word)
+    names = [_name(kind, row)[1] for row in rows]
+    here = Block([*names, ""])
+    usual = {child.word: here.take(child, "") for child in inner if child.is_only}  # of a name that there is not
+    for name, row in zip(names, rows, strict=True):
+        one = _one(kind, (), row)
+        if one is None:
+            continue
+        for child in inner:
+            own = here.take(child, name)
+            if own == usual.get(child.word):
+                continue
+            if found := [said for fields in own if (said := _one(child, (name,), fields))]:
+                one[child.word] = found[0] if child.is_only else found
+        yield one
 
 
-def _level(by: Calls, within: str, parents: tuple[str, ...], above: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for kind in kinds(within):
-        rows = [described for row in _rows(by, kind, parents, above) if (described := _one(by, kind, parents, row))]
-        if rows:
-            found[kind.word] = rows[0] if kind.is_only else rows
-    return found
+def _name(kind: Described, row: Row) -> tuple[str, str]:
+    """Return the field that names it, and its name."""
+    by = "" if kind.is_numbered or kind.is_only else next((name for name in kind.one if row.get(name)), "")
+    return by, str(row.get(by, ""))
 
 
-def _rows(by: Calls, kind: Described, parents: tuple[str, ...], above: dict[str, Any]) -> list[dict[str, Any]]:
-    if kind.is_only:
-        return [by.get(calls.address(kind.one[""], *parents)) or {}]
-    if kind.rows.startswith("."):
-        return inner(kind, above)
-    return [dict(kind.fields_of(row)) for row in by.rows(calls.address(kind.rows, *parents))]
-
-
-def _one(by: Calls, kind: Described, parents: tuple[str, ...], row: dict[str, Any]) -> Any:
-    field = "" if kind.is_numbered or kind.is_only else next((name for name in kind.one if row.get(name)), "")
-    name = str(row.get(field, "")) if field else ""
-    if name == ACCOUNT or not row:
+def _one(kind: Described, parents: tuple[str, ...], row: Row) -> Row | None:
+    by, name = _name(kind, row)
+    if name == ACCOUNT:
         return None
-    entry = Entry(kind, kind.word, parents, name, field, {})
-    one, _ = urls_of(entry, str(row.get("id", "0")))
-    whole = row
-    if calls.has(one, "GET") and not kind.is_only:
-        whole = dict(kind.fields_of(by.get(one) or row))
-    written = {word: taken for shape in shapes_of(entry) for word, taken in calls.fields_in(shape).items()}
-    fields = {
-        word: whole[word]
-        for word, taken in sorted(written.items())
-        if word not in kind.secrets and word in whole and (taken.required or whole[word] not in (None, "", [], {}))
+    return ({by: name} if by else {}) | _fields(Entry(kind, kind.word, parents, name, by, {}), row)
+
+
+def _fields(entry: Entry, row: Row) -> Row:
+    written = {word: field for shape in shapes_of(entry) for word, field in calls.blank(shape).fields.items()}
+    return {
+        word: _without_more(field, row[word])
+        for word, field in sorted(written.items())
+        if word not in entry.kind.secrets and word in row and (field.required or row[word] not in (None, "", [], {}))
     }
-    fields = {word: _without_more(entry, word, value) for word, value in fields.items()}
-    found = ({field: name} if field else {}) | fields
-    return found | _level(by, kind.word, (*parents, name), whole)
 
 
-def _without_more(entry: Entry, word: str, value: Any) -> Any:
+def _without_more(field: Any, value: Any) -> Any:
     """Leave out of a list of maps what the call does not take: answers say more of each."""
-    if not (isinstance(value, list) and value and isinstance(value[0], dict)):
-        return value
-    shape = next(shape for shape in shapes_of(entry) if word in calls.fields_in(shape))
-    child = getattr(calls.fields_in(shape)[word], "child", None)
-    known = getattr(child, "fields", None)
-    if known is None:
+    known = getattr(getattr(field, "child", None), "fields", None)
+    if known is None or not isinstance(value, list):
         return value
     return [{name: one[name] for name in one if name in known and one[name] not in (None, "", [])} for one in value]

@@ -1,3 +1,5 @@
+from collections.abc import Mapping
+
 from django.db import models
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -15,13 +17,19 @@ class SentSecret(models.Model):
         return self.what
 
     @classmethod
-    def is_known(cls, label: str, name: str, value: str) -> bool:
-        row = cls.objects.filter(what=_what(label, name)).first()
-        return row is not None and constant_time_compare(row.digest, _digest(label, name, value))
+    def digests(cls) -> dict[str, str]:
+        """Return all of them, by what they belong to: one query for a whole file."""
+        return dict(cls.objects.values_list("what", "digest"))
+
+    @staticmethod
+    def is_known(digests: Mapping[str, str], label: str, name: str, value: str) -> bool:
+        return constant_time_compare(digests.get(_what(label, name), ""), _digest(label, name, value))
 
     @classmethod
-    def remember(cls, label: str, name: str, value: str) -> None:
-        cls.objects.update_or_create(what=_what(label, name), defaults={"digest": _digest(label, name, value)})
+    def remember(cls, digests: dict[str, str], label: str, name: str, value: str) -> None:
+        what, digest = _what(label, name), _digest(label, name, value)
+        cls.objects.update_or_create(what=what, defaults={"digest": digest})
+        digests[what] = digest
 
 
 def _what(label: str, name: str) -> str:

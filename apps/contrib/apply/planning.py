@@ -6,20 +6,20 @@ difference like any other. A plan is the same run, and its transaction is rolled
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
-from apps.contrib.apply.calls import ACCOUNT, Calls, Refused, address, has, names_in, takes
-from apps.contrib.apply.document import Document, Entry, kinds, urls_of
+from apps.contrib.apply.calls import ACCOUNT, Calls, Refused, names_in
+from apps.contrib.apply.document import Document, Entry, urls_of
 from apps.contrib.apply.models import SentSecret
+from apps.contrib.apply.reading import Block, Row, blocks, kinds
 from apps.lib.errors import Invalid
 from apps.room import Described
 
 ADD, CHANGE, REMOVE = "+", "~", "-"
 LONGEST = 60  # characters of a value in a plan
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,15 +34,11 @@ class Step:
 
 
 class Rows:
-    """The rows of a kind in one place. They are read once, and never for a kind that the file does not describe."""
+    """The rows of a kind in one place. A kind that the file does not describe there is not read."""
 
-    def __init__(self, kind: Described, read: Callable[[], list[Row]]) -> None:
-        self.kind, self._read = kind, read
+    def __init__(self, kind: Described, rows: list[Row]) -> None:
+        self.kind, self.all = kind, rows
         self._claimed: set[int] = set()
-
-    @cached_property
-    def all(self) -> list[Row]:
-        return self._read()
 
     @cached_property
     def _by_value(self) -> dict[tuple[str, str], list[Row]]:
@@ -53,10 +49,13 @@ class Rows:
                 found[name, str(row.get(name)).strip()].append(row)
         return found
 
-    def named(self, by: str, name: str) -> Row | None:
-        return next(iter(self._by_value.get((by, name), [])), None)
+    def of(self, entry: Entry) -> Row | None:
+        if self.kind.is_numbered:
+            return self._claim(entry)
+        rows = self.all if self.kind.is_only else self._by_value.get((entry.by, entry.name), [])
+        return rows[0] if rows else None
 
-    def claim(self, entry: Entry) -> Row | None:
+    def _claim(self, entry: Entry) -> Row | None:
         """Return the numbered row that this entry describes, which no other entry has then.
 
         Of several, such as two webhooks to one URL, the one in which nothing differs.
@@ -82,75 +81,61 @@ class Run:
     def __init__(self, calls: Calls) -> None:
         self.calls = calls
         self.prune: frozenset[str] = frozenset()
+        self._kinds = cache(kinds)  # thousands of entries ask
         self._later: list[Iterator[Step]] = []
+
+    @cached_property
+    def _sent(self) -> dict[str, str]:
+        return SentSecret.digests()
 
     def steps(self, document: Document) -> Iterator[Step]:
         """Yield each difference. Raises Invalid with its place where the registry refuses one."""
         self.prune = document.prune
-        yield from self._level(document.entries, "", (), None, document.words)
+        for kind in kinds():
+            if kind.word not in document.words:
+                continue
+            own = [entry for entry in document.entries if entry.kind is kind]
+            for some in [own] if kind.is_numbered else blocks(own):
+                names = [""] if kind.is_numbered else [entry.name for entry in some]
+                here = Block(names)
+                rows = Rows(kind, [row for name in names for row in here.take(kind, name)])
+                for entry in some:
+                    yield from self._entry(entry, rows, here)
+            if self._is_pruned(kind, document.words):
+                if not kind.is_numbered:
+                    rows = Rows(kind, [{name: row.get(name) for name in kind.one} for _, row in kind.read(None)])
+                yield from self._removed(own, rows, ())
         while self._later:
             yield from self._later.pop(0)
 
-    def _level(
-        self,
-        entries: list[Entry],
-        within: str,
-        parents: tuple[str, ...],
-        above: Row | None,
-        words: frozenset[str],
-    ) -> Iterator[Step]:
-        for kind in kinds(within):
-            found = self._kind(kind, [entry for entry in entries if entry.kind is kind], parents, above, words)
+    def _within(self, entry: Entry, here: Block) -> Iterator[Step]:
+        for kind in self._kinds(entry.kind.word):
+            if kind.word not in entry.words:
+                continue
+            found = self._kind(kind, entry, here)
             if kind.own_first:
                 self._later.append(found)
             else:
                 yield from found
 
-    def _kind(
-        self,
-        kind: Described,
-        own: list[Entry],
-        parents: tuple[str, ...],
-        above: Row | None,
-        words: frozenset[str],
-    ) -> Iterator[Step]:
-        rows = Rows(kind, lambda: self._rows(kind, parents, above))
-        if is_pruned := kind.word in self.prune and kind.word in words:
-            _ = rows.all  # as it was before
+    def _kind(self, kind: Described, above: Entry, here: Block) -> Iterator[Step]:
+        own = [entry for entry in above.inner if entry.kind is kind]
+        rows = Rows(kind, here.take(kind, above.name))
         for entry in own:
-            yield from self._entry(entry, rows, above)
-        if is_pruned:
-            yield from self._removed(own, rows, parents)
+            yield from self._entry(entry, rows, here)
+        if self._is_pruned(kind, above.words):
+            yield from self._removed(own, rows, (*above.parents, above.name))
 
-    def _entry(self, entry: Entry, rows: Rows, above: Row | None) -> Iterator[Step]:
+    def _is_pruned(self, kind: Described, words: frozenset[str]) -> bool:
+        return kind.word in self.prune and kind.word in words
+
+    def _entry(self, entry: Entry, rows: Rows, here: Block) -> Iterator[Step]:
         try:
-            current = self._current(entry, rows, above)
+            current = rows.of(entry)
             yield from self._difference(entry, current)
-            seen = current
-            if current is None and (entry.inner or entry.words):
-                seen = self._current(entry, rows, above)  # what contains others is there by now
-            yield from self._level(entry.inner, entry.kind.word, (*entry.parents, entry.name), seen, entry.words)
+            yield from self._within(entry, here if current is not None else Block([entry.name]))
         except Refused as refused:
             raise Invalid(f"{entry.place}: {refused}", hint=f"{refused.hint} Nothing was changed.".strip()) from None
-
-    def _current(self, entry: Entry, rows: Rows, above: Row | None) -> Row | None:
-        kind = entry.kind
-        if entry.parents and above is None:
-            return None
-        if kind.is_numbered:
-            return rows.claim(entry)
-        one, _ = urls_of(entry)
-        if kind.rows.startswith(".") or not has(one, "GET"):
-            return rows.named(entry.by, entry.name)
-        found = self.calls.get(one)
-        return None if found is None else dict(kind.fields_of(found))
-
-    def _rows(self, kind: Described, parents: tuple[str, ...], above: Row | None) -> list[Row]:
-        if parents and above is None:
-            return []
-        if kind.rows.startswith("."):
-            return inner(kind, above)
-        return [dict(kind.fields_of(row)) for row in self.calls.rows(address(kind.rows, *parents))]
 
     def _difference(self, entry: Entry, current: Row | None) -> Iterator[Step]:
         wanted, secrets = entry.fields, _secrets(entry)
@@ -159,7 +144,7 @@ class Run:
             yield Step(ADD, entry.label, fields, self._made(entry))
             return
         changed = [name for name, value in wanted.items() if name not in secrets and not _is(value, current.get(name))]
-        changed += [name for name in secrets if not SentSecret.is_known(entry.label, name, secrets[name])]
+        changed += [name for name in secrets if not SentSecret.is_known(self._sent, entry.label, name, secrets[name])]
         if not changed:
             return
         self._change(entry, current, changed)
@@ -173,23 +158,21 @@ class Run:
 
     def _made(self, entry: Entry) -> str:
         one, rows = urls_of(entry, "0")
-        shape = takes(one, "PUT") if not entry.kind.is_numbered else None
-        if entry.kind.is_numbered or (shape is None and not has(one, "PUT")):
-            shape = takes(rows, "POST")
+        if entry.kind.is_numbered:
+            shape = entry.takes("POST")
             answer = self.calls.ask("POST", rows, _of_shape(shape, entry.fields))
-            if entry.kind.is_numbered:
-                one, _ = urls_of(entry, str(answer["id"]))
-                self._patch(one, entry.fields, beside=shape)
+            one, _ = urls_of(entry, str(answer["id"]))
         else:
+            shape = entry.takes("PUT")
             answer = self.calls.ask("PUT", one, _of_shape(shape, entry.fields))
-            self._patch(one, entry.fields, beside=shape)
+        self._patch(entry, one, entry.fields, beside=shape)
         self._remember(entry)
         return str(answer.get("secret") or "")
 
     def _change(self, entry: Entry, current: dict[str, Any], changed: list[str]) -> None:
         one, _ = urls_of(entry, str(current.get("id", "")))
         if entry.kind.is_numbered:
-            unable = [name for name in changed if not _takes_field(one, "PATCH", name)]
+            unable = [name for name in changed if not _has_field(entry.takes("PATCH"), name)]
             if unable:
                 raise Invalid(
                     f"{entry.place}: {', '.join(unable)} cannot be changed.",
@@ -197,25 +180,25 @@ class Run:
                 )
             self.calls.ask("PATCH", one, {name: entry.fields[name] for name in changed})
         else:
-            shape = takes(one, "PUT")
-            if shape is None or any(name in names_in(shape) for name in changed):
+            shape = entry.takes("PUT")
+            if shape is None or any(_has_field(shape, name) for name in changed):
                 # A PUT says all that it takes.
                 kept = {
                     name: current[name] for name in (names_in(shape) if shape else ()) if current.get(name) is not None
                 }
                 self.calls.ask("PUT", one, _of_shape(shape, kept | entry.fields))
-            self._patch(one, {name: entry.fields[name] for name in changed}, beside=shape)
+            self._patch(entry, one, {name: entry.fields[name] for name in changed}, beside=shape)
         self._remember(entry)
 
-    def _patch(self, one: str, fields: dict[str, Any], *, beside: Any) -> None:
+    def _patch(self, entry: Entry, one: str, fields: dict[str, Any], *, beside: Any) -> None:
         """Send what only PATCH takes."""
-        rest = {name: value for name, value in fields.items() if beside is None or name not in names_in(beside)}
-        if rest and has(one, "PATCH"):
+        rest = {name: value for name, value in fields.items() if not _has_field(beside, name)}
+        if rest and entry.has("PATCH"):
             self.calls.ask("PATCH", one, rest)
 
     def _remember(self, entry: Entry) -> None:
         for name, value in _secrets(entry).items():
-            SentSecret.remember(entry.label, name, value)
+            SentSecret.remember(self._sent, entry.label, name, value)
 
     def _removed(self, own: list[Entry], rows: Rows, parents: tuple[str, ...]) -> Iterator[Step]:
         kind = rows.kind
@@ -261,23 +244,15 @@ def _is(wanted: Any, current: Any) -> bool:
     )
 
 
-def inner(kind: Described, above: Row | None) -> list[Row]:
-    """The rows that the document of what contains them has; a namespace in it is called by its name."""
-    rows = (above or {}).get(kind.rows[1:], [])
-    own = next(iter(kind.one))
-    return [{**row, own: row.get(own, row.get("name"))} for row in rows]
-
-
 def _secrets(entry: Entry) -> dict[str, str]:
     return {name: json.dumps(entry.fields[name]) for name in entry.kind.secrets if name in entry.fields}
 
 
 def _of_shape(shape: Any, fields: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in fields.items() if shape is not None and name in names_in(shape)}
+    return {name: value for name, value in fields.items() if _has_field(shape, name)}
 
 
-def _takes_field(url: str, method: str, name: str) -> bool:
-    shape = takes(url, method)
+def _has_field(shape: Any, name: str) -> bool:
     return shape is not None and name in names_in(shape)
 
 

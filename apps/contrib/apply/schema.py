@@ -5,7 +5,8 @@ from typing import Any
 
 from django.conf import settings
 
-from apps.contrib.apply.document import PRUNE, REFERENCES, Entry, kinds, shapes_of
+from apps.contrib.apply.document import PRUNE, REFERENCES, Entry, shapes_of
+from apps.contrib.apply.reading import kinds
 from apps.lib.errors import Invalid
 from apps.room import Described
 

@@ -27,7 +27,11 @@ class Checks(Room):
         "release": (("portal/checks/waiting.html", "pages.waiting_section"),),
         "comparison": (("portal/checks/comparison.html", "pages.comparison_section"),),
     }
-    described = (Described("checks", {"": "namespace-checks"}, within="namespaces"),)
+    described = (
+        Described(
+            "checks", {"": "namespace-checks"}, "apps.contrib.checks.api.requiring.described", within="namespaces"
+        ),
+    )
     help_topics = {"checks": "checks", "checks-policy": "checks#require-checks"}
 
     periodic_tasks = {

@@ -22,6 +22,6 @@ class Cleanup(Room):
         ),
     )
     help_topics = {"cleanup": "cleanup"}
-    described = (Described("cleanup", {"": "cleanup"}, within="namespaces"),)
+    described = (Described("cleanup", {"": "cleanup"}, "apps.contrib.cleanup.api.rule.described", within="namespaces"),)
 
     periodic_tasks = {"clean-up-versions": {"task": "releases.clean_up", "schedule": crontab(minute=47)}}

@@ -220,8 +220,12 @@ def end_all(*, namespace: Namespace, actor: Viewer) -> None:
 
 def of(namespace: Namespace) -> QuerySet[GitRepository]:
     """Return its repositories that are connected, in the order in which they were."""
-    rows = GitRepository.objects.filter(namespace=namespace, ended_at=None)
-    return rows.select_related("namespace", "user", "created_by").order_by("pk")
+    return connected().filter(namespace=namespace).select_related("namespace", "user", "created_by")
+
+
+def connected() -> QuerySet[GitRepository]:
+    """Return all repositories that are connected, in the order in which they were."""
+    return GitRepository.objects.filter(ended_at=None).order_by("pk")
 
 
 def repository_of(namespace: Namespace, number: int) -> GitRepository:

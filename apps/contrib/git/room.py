@@ -26,11 +26,11 @@ class Git(Room):
         Described(
             "repositories",
             {"id": "repository"},
+            "apps.contrib.git.api.repositories.described_in",
             rows="repositories",
             within="namespaces",
             identity=("url",),
             secrets=("credential",),
-            reads="apps.contrib.git.api.repositories.made_of",
         ),
     )
     help_topics = {"git": "git", "git-webhooks": "git#webhooks"}

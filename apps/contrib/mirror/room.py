@@ -12,8 +12,15 @@ class Mirror(Room):
     api_urls = ("apps.contrib.mirror.api.urls",)
     portal_urls = ("apps.contrib.mirror.pages.urls",)
     described = (
-        Described("upstreams", {"host": "upstream"}, rows="upstreams", secrets=("token",)),
-        Described("policies", {"": "upstream-policies"}, within="upstreams"),
+        Described(
+            "upstreams",
+            {"host": "upstream"},
+            "apps.contrib.mirror.api.upstreams.described",
+            secrets=("token",),
+        ),
+        Described(
+            "policies", {"": "upstream-policies"}, "apps.contrib.mirror.api.policies.described", within="upstreams"
+        ),
     )
     help_topics = {
         "mirror": "mirror",

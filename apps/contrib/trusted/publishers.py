@@ -191,8 +191,12 @@ def end_unused() -> int:
 
 def of(namespace: Namespace) -> QuerySet[TrustedPublisher]:
     """Return the rules of the namespace that have not ended, in the order in which they were added."""
-    rows = TrustedPublisher.objects.filter(namespace=namespace, ended_at=None)
-    return rows.select_related("namespace", "user", "created_by").order_by("pk")
+    return rules().filter(namespace=namespace).select_related("namespace", "user", "created_by")
+
+
+def rules() -> QuerySet[TrustedPublisher]:
+    """Return all rules that have not ended, in the order in which they were added."""
+    return TrustedPublisher.objects.filter(ended_at=None).order_by("pk")
 
 
 def publisher_of(namespace: Namespace, number: int) -> TrustedPublisher:

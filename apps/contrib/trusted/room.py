@@ -35,9 +35,9 @@ class Trusted(Room):
         Described(
             "trusted_publishers",
             {"id": "trusted-publisher"},
+            "apps.contrib.trusted.api.publishers.described",
             rows="trusted-publishers",
             within="namespaces",
-            reads="apps.contrib.trusted.api.publishers.made_of",
         ),
     )
     help_topics = {"trusted-publishing": "trusted-publishing"}

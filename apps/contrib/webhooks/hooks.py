@@ -38,7 +38,12 @@ _BYTES = 32
 
 def of(namespace: Namespace | None) -> QuerySet[Webhook]:
     """Return the webhooks of a namespace, or the site-wide ones."""
-    return Webhook.objects.filter(namespace=namespace).select_related("created_by").order_by("pk")
+    return rows().filter(namespace=namespace).select_related("created_by")
+
+
+def rows() -> QuerySet[Webhook]:
+    """Return all webhooks, in the order in which they were added."""
+    return Webhook.objects.order_by("pk")
 
 
 def webhook_of(namespace: Namespace | None, number: int) -> Webhook:

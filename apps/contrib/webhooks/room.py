@@ -29,9 +29,22 @@ class Webhooks(Room):
         ),
     )
     described = (
-        Described("webhooks", {"id": "webhook"}, rows="webhooks", within="namespaces", identity=("url",)),
+        Described(
+            "webhooks",
+            {"id": "webhook"},
+            "apps.contrib.webhooks.api.hooks.described",
+            rows="webhooks",
+            within="namespaces",
+            identity=("url",),
+        ),
         # After the namespaces that they are for.
-        Described("site_webhooks", {"id": "site-webhook"}, rows="site-webhooks", identity=("url",)),
+        Described(
+            "site_webhooks",
+            {"id": "site-webhook"},
+            "apps.contrib.webhooks.api.hooks.described_everywhere",
+            rows="site-webhooks",
+            identity=("url",),
+        ),
     )
     page_sections = {"notify-users": (("portal/webhooks/recipients.html", "pages.recipients"),)}
     help_topics = {"webhooks": "webhooks"}

@@ -3,6 +3,7 @@
 Without a folder it prints the file that describes this registry (docs/as-code.md), which `manage.py apply` reads.
 """
 
+from itertools import chain
 from typing import Any
 
 from django.core.management.base import CommandError
@@ -23,10 +24,11 @@ class Command(Backup):
         if options["folder"] is not None:
             super().handle(*args, **options)
             return
-        texts = [describe() for describe in all_of("exports")]
-        if not texts:
+        described = all_of("exports")
+        if not described:
             raise CommandError("Name a new folder. The part that describes this registry as a file is left out.")
-        self.stdout.write("".join(texts), ending="")
+        for text in chain.from_iterable(describe() for describe in described):
+            self.stdout.write(text, ending="")
 
     def write(self, options: dict[str, Any]) -> None:
         try:

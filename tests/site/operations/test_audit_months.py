@@ -47,13 +47,17 @@ def test_old_months_are_dropped_whole_and_a_row_that_was_linked_late_is_no_gap(d
 
 
 def test_a_month_is_added_once_and_none_whose_rows_are_in_the_default_partition(db):
+    ahead = max(set(partitions()) - {"audit_auditevent_default"})
+    with connection.cursor() as cursor:
+        cursor.execute(f"DROP TABLE {ahead}")
     before = partitions()
     assert month_of(0) in before
-    assert month_of(-85) in before
+    assert month_of(-55) in before
     age([record(Kind.USER_SIGNED_IN, actor_id=1, subject="user/1")], days=100)
     months.add(since=timezone.now() - timedelta(days=130))
 
-    assert set(partitions()) - set(before) == {month_of(days) for days in range(131)} - {month_of(100), *before}
+    added = {ahead, *(month_of(days) for days in range(131))}
+    assert set(partitions()) - set(before) == added - {month_of(100), *before}
 
 
 def test_no_role_passes_by_the_table(roles):
@@ -79,6 +83,7 @@ def test_the_table_of_a_landed_version_becomes_months_with_all_that_it_had(roles
     with connection.cursor() as cursor:
         cursor.execute("CREATE SCHEMA landed; SET LOCAL search_path = landed")
         MigrationExecutor(connection).migrate([("audit", "0024_describe_fields")])
+        months.add()  # a restored backup of an earlier version asks, too
         cursor.execute(f"GRANT INSERT, SELECT (id) ON audit_auditevent TO {WEB}")
         cursor.execute(f"GRANT EXECUTE ON FUNCTION audit_prune TO {WEB}")
     rows = [AuditEvent.objects.create(kind=Kind.USER_SIGNED_IN, subject=f"user/{number}") for number in range(3)]

@@ -1,13 +1,12 @@
 """`manage.py apply` and `manage.py export`: what differs changes once, and nothing else does."""
 
-import io
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 
 from apps.accounts.models import Grant, Membership, Namespace, Team, User
 from apps.audit.models import AuditEvent as Event
@@ -36,19 +35,6 @@ namespaces:
     grants: [{user: charlie, role: reader}]
 """
 WITH_KEY = WHOLE + "    signing_keys: [{generate: ed25519}]\n"  # whose generation takes seconds
-
-
-@pytest.fixture
-def apply(tmp_path: Path, alice: Any, bob: Any, charlie: Any) -> Any:
-    """`apply(text)`: the lines that the command prints."""
-
-    def run(text: str, **options: Any) -> list[str]:
-        file, out = tmp_path / "larder.yaml", io.StringIO()
-        file.write_text(text)
-        call_command("apply", str(file), stdout=out, **options)
-        return out.getvalue().splitlines()
-
-    return run
 
 
 def test_a_file_makes_a_registry_as_it_says_and_twice_changes_nothing(apply: Any) -> None:
@@ -126,23 +112,6 @@ upstreams:
     assert apply(text)[0] == "~ upstreams registry.other.example: token changes"
 
 
-@pytest.mark.both
-def test_an_exported_registry_is_the_same_after_it_was_wiped_and_applied(apply: Any) -> None:
-    apply(WITH_KEY)
-    out = io.StringIO()
-    call_command("export", stdout=out)
-    assert "no changes" in apply(out.getvalue())[-1]
-
-    Grant.objects.all().delete()
-    Membership.objects.all().delete()
-    done = apply(out.getvalue())
-    assert "+ grants charlie of tools: role reader" in done
-    assert all(line.startswith("+") for line in done[:-1])
-    again = io.StringIO()
-    call_command("export", stdout=again)
-    assert again.getvalue() == out.getvalue()
-
-
 @for_each_row(
     ("text", "said"),
     [
@@ -173,18 +142,6 @@ def test_a_mistake_is_named_with_its_place_and_nothing_changes(apply: Any, text:
 
     assert said in str(raised.value)
     assert not Team.objects.exists()
-
-
-@for_each_row("many", [1, 30])
-def test_a_list_is_read_once_for_all_of_its_entries(apply: Any, many: int, django_assert_max_num_queries: Any) -> None:
-    names = [f"t{number}" for number in range(many)]
-    apply(f"teams: [{', '.join(names)}]")
-    grants = ", ".join(f"{{team: {name}, role: reader}}" for name in names)
-    text = f"namespaces: [{{name: acme, visibility: private, grants: [{grants}]}}]"
-    apply(text)
-
-    with django_assert_max_num_queries(14):
-        assert "no changes" in apply(text)[-1]
 
 
 def test_all_mistakes_are_listed_at_once(apply: Any) -> None:

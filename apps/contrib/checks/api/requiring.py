@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/checks: what is required; and the waiver of a release that waits."""
 
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -98,6 +99,13 @@ class Waiver(ReleaseView):
         holding.waive(release=release, actor=self.viewer, **self.body())
         release.refresh_from_db()
         return self.answer(of_release(release), HTTPStatus.ACCEPTED)
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the policy of each of these namespaces for files that describe it."""
+    rows = Policy.objects.filter(namespace__name__in=names).select_related("namespace")
+    found, shape = {row.namespace.name: row for row in rows}, ChecksPolicy()
+    yield from ((name, shape.to_representation(_policy(found.get(name)))) for name in names)
 
 
 def _policy(row: Policy | None) -> With:

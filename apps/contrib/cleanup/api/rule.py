@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/cleanup: the rule for old versions, what it would do, and doing it; for owners."""
 
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from django.urls import path
@@ -85,6 +86,15 @@ class RuleView(DetailView):
         """Nothing is deprecated or yanked now: an enabled rule acts from one day after its last change."""
         target = rules.authorised_namespace(self.viewer, namespace)
         return self.answer(rules.change(namespace=target, actor=self.viewer, **self.body()))
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rule of each of these namespaces for files that describe it."""
+    rows = Rule.objects.filter(namespace__name__in=names).select_related("namespace")
+    found, fields = {row.namespace.name: row for row in rows}, list(RuleInput().fields)
+    for name in names:
+        rule = found.get(name) or Rule()
+        yield name, {field: getattr(rule, field) for field in fields}
 
 
 class PlanView(ApiView):

@@ -3,7 +3,7 @@
 Owners connect and change them; publishers read what became of their tags.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator
 from datetime import timedelta
 from http import HTTPStatus
 from typing import Any
@@ -15,13 +15,14 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from apps.accounts.models import Role
-from apps.api.frame.base import CURSOR, DRY_RUN, DetailView, operation, page_of, shown
+from apps.api.frame.base import CURSOR, DRY_RUN, PAGE_SIZE, DetailView, operation, page_of, shown
 from apps.api.frame.shapes import Consequences, With, page
 from apps.contrib.git import connecting, credentials, host_scanning, syncing
 from apps.contrib.git.api.shapes import (
     LATER,
     NO_STORE,
     GitRepository,
+    GitRule,
     GitRuleInput,
     NewGitRepository,
     NewRepositoryHook,
@@ -29,6 +30,7 @@ from apps.contrib.git.api.shapes import (
     WaitingView,
     described,
     described_one,
+    rules_in_order,
 )
 from apps.contrib.git.models import CredentialKind, Forge, Submodules
 from apps.contrib.git.remote.remotes import MAX_URL_CHARACTERS
@@ -38,9 +40,24 @@ from apps.releases.lifecycle.access_impact import of_machine
 SCANNED_WITHIN = timedelta(minutes=1)
 
 
-def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a connection as they are sent now: `allow_submodules` is the old word for `submodules`."""
-    return {**row, "allow_submodules": None}
+def described_in(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the repositories of these namespaces for files that describe them, as they are sent now:
+    `allow_submodules` is the old word for `submodules`.
+    """
+    rows = connecting.connected().filter(namespace__name__in=names).select_related("namespace")
+    rules = GitRule(many=True)
+    for row in rows.prefetch_related("rules").iterator(chunk_size=PAGE_SIZE):
+        yield (
+            row.namespace.name,
+            {
+                "id": row.pk,
+                "url": row.url,
+                "forge": row.forge,
+                "poll_minutes": row.poll_minutes,
+                "submodules": row.submodules.value,
+                "rules": rules.to_representation(rules_in_order(row)),
+            },
+        )
 
 
 class CredentialInput(serializers.Serializer[Any]):

@@ -180,6 +180,11 @@ def described(rows: Collection[models.GitRepository], hook_secret: str = "") -> 
     return [With(_described(row, counts[row.pk], hook_secret), progress=progress[row.pk]) for row in rows]
 
 
+def rules_in_order(row: models.GitRepository) -> list[models.Rule]:
+    """Return its rules, which were prefetched."""
+    return sorted(row.rules.all(), key=lambda rule: rule.position)
+
+
 def described_one(row: models.GitRepository, hook_secret: str = "") -> With:
     return described([row], hook_secret)[0]
 
@@ -193,7 +198,7 @@ def _described(row: models.GitRepository, counts: Mapping[str, int], hook_secret
     webhook = {"url": hooks.url_of(row), "last_at": row.hooked_at, "how": hook[0], "page": hook[1]}
     return With(
         row,
-        rules=sorted(row.rules.all(), key=lambda rule: rule.position),
+        rules=rules_in_order(row),
         credential=facts | {"kind": row.credential, "how": how, "page": page},
         host_keys=connecting.host_fingerprints(row),
         host_key_scan={

@@ -3,6 +3,7 @@
 Staff read them, staff with the permission to operate upstreams change them.
 """
 
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from itertools import groupby
 from typing import Any
@@ -17,6 +18,7 @@ from rest_framework.serializers import BooleanField, CharField, ChoiceField, Int
 
 from apps.api.frame.base import DRY_RUN, ApiView, DetailView, ListView, listed, operation, shown
 from apps.api.frame.shapes import Consequences, MomentField, Shape, With, page
+from apps.contrib.mirror.asking import upstreams
 from apps.contrib.mirror.models import Effect, PolicyException, Upstream, UpstreamVersion
 from apps.contrib.mirror.policy import advisories, consequences, policy_exceptions, rulebook
 from apps.contrib.mirror.policy.rulebook import Change, DryRun
@@ -224,6 +226,15 @@ class ExceptionDetail(ApiView):
             return self.answer(consequences.of_withdrawal(row, now=timezone.now()))
         policy_exceptions.withdraw(row, actor=self.viewer)
         return self.answer(status=HTTPStatus.NO_CONTENT)
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the policy of each of these hosts for files that describe it."""
+    shape = PolicyRule(many=True)
+    found = dict(upstreams.of_hosts(names))
+    rules = rulebook.rules_by_upstream(found.values())
+    for name, row in found.items():
+        yield name, {"cooldown_days": row.cooldown_days, "rules": shape.to_representation(rules[row.pk])}
 
 
 def _policy(upstream: Upstream) -> With:

@@ -1,5 +1,6 @@
 """/api/v1/upstreams: the registries whose providers are mirrored; staff change them and see how they do."""
 
+from collections.abc import Collection, Iterator
 from http import HTTPStatus
 from typing import Any
 
@@ -129,6 +130,13 @@ def _with_facts(row: models.Upstream, facts: upstream_facts.Facts) -> With:
         open_alarms=facts.open_alarms,
         waiting_keys=facts.waiting_keys,
     )
+
+
+def described(names: Collection[str] | None) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of mirrored registries for files that describe them, with the host as the file spells it."""
+    shape, unknown = Upstream(), dict.fromkeys(("has_token", "by", "health", "storage", "open_alarms", "waiting_keys"))
+    for name, row in upstreams.of_hosts(names):
+        yield name, shape.to_representation(With(row, **unknown)) | {"host": name}
 
 
 class UpstreamList(UpstreamView, ListView):

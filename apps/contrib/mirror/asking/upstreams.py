@@ -4,7 +4,8 @@ A private upstream is for staff, an internal one for those who are signed in or 
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,11 +92,20 @@ _ANSWERS_DIFFER = {"is_enabled", "url", "ca", "proxy", "sealed_token"}
 
 def of_host(host: str) -> Upstream | None:
     """Return the row of a host in any spelling, enabled or not."""
-    try:
-        name = hostnames.normalised(host)
-    except Invalid:
-        return None
-    return Upstream.objects.filter(host=name).first()
+    return next((row for _, row in of_hosts([host])), None)
+
+
+def of_hosts(hosts: Collection[str] | None) -> Iterator[tuple[str, Upstream]]:
+    """Yield each of these hosts, in any spelling, that has a row, with its row; all with None."""
+    if hosts is None:
+        yield from ((row.host, row) for row in Upstream.objects.order_by("host"))
+        return
+    names = {}
+    for host in hosts:
+        with suppress(Invalid):
+            names[host] = hostnames.normalised(host)
+    found = {row.host: row for row in Upstream.objects.filter(host__in=set(names.values()))}
+    yield from ((host, found[name]) for host, name in names.items() if name in found)
 
 
 def enabled(host: str) -> Upstream | None:

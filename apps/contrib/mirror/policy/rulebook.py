@@ -3,7 +3,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -47,7 +47,16 @@ def place(viewer: Viewer, host: str, *, changes: bool = False) -> Upstream:
 
 
 def rules_of(upstream: Upstream) -> list[PolicyRule]:
-    return list(PolicyRule.objects.filter(upstream=upstream).select_related("created_by").order_by("position", "pk"))
+    return rules_by_upstream([upstream])[upstream.pk]
+
+
+def rules_by_upstream(upstreams: Iterable[Upstream]) -> dict[int, list[PolicyRule]]:
+    """Return the rules of each in their order, by the number of its row."""
+    found: dict[int, list[PolicyRule]] = {row.pk: [] for row in upstreams}
+    rows = PolicyRule.objects.filter(upstream__in=list(found)).select_related("created_by")
+    for rule in rows.order_by("position", "pk"):
+        found[rule.upstream_id].append(rule)
+    return found
 
 
 def as_fields(rule: PolicyRule) -> dict[str, Any]:

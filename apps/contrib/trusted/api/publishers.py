@@ -1,6 +1,6 @@
 """/api/v1/namespaces/<ns>/trusted-publishers for owners, and the exchange for runs of CI that have only an id token."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator
 from functools import partial
 from http import HTTPStatus
 from typing import Any
@@ -37,12 +37,15 @@ _NAMED = {
 }
 
 
-def made_of(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of a rule as they were sent: an answer has those of its kind in `fields`, and all that it checks."""
-    sent = {**row, **row["fields"]}
-    if row["kind"] != OIDC.kind:
-        return {**sent, "claims": None}
-    return {**sent, "claims": {name: value for name, value in sent["claims"].items() if name not in ("iss", "aud")}}
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the rules of these namespaces, as they were sent, for files that describe them: an answer has
+    those of its kind in `fields`, and all that it checks.
+    """
+    for rule in publishers.rules().filter(namespace__name__in=names).select_related("namespace").iterator():
+        sent = {"id": rule.pk, "kind": rule.kind, "issuer": rule.issuer, "only_name": rule.only_name, **rule.fields}
+        claims = publishers.claims_of(rule) if rule.kind == OIDC.kind else {}
+        sent["claims"] = {name: value for name, value in claims.items() if name not in ("iss", "aud")} or None
+        yield rule.namespace.name, sent
 
 
 class TextOrNumber(serializers.JSONField):

@@ -1,5 +1,6 @@
 """/api/v1/namespaces/<ns>/webhooks for owners, and /api/v1/webhooks (told of every namespace) for operators."""
 
+from collections.abc import Collection, Iterator
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -84,6 +85,21 @@ class Delivery(Shape):
 
     def next_at_of(self, delivery: models.Delivery) -> datetime | None:
         return delivery.next_at if delivery.state == models.State.WAITING else None
+
+
+def described(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the fields of the webhooks of these namespaces for files that describe them."""
+    return _described(hooks.rows().filter(namespace__name__in=names))
+
+
+def described_everywhere(_: object) -> Iterator[tuple[str, dict[str, Any]]]:
+    return _described(hooks.of(None))
+
+
+def _described(rows: QuerySet[models.Webhook]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for hook in rows.select_related("namespace").iterator():
+        place, enabled = hook.namespace.name if hook.namespace else "", hook.disabled_at is None
+        yield place, {"id": hook.pk, "url": hook.url, "events": hook.events, "shape": hook.shape, "enabled": enabled}
 
 
 class HookView(ApiView):
