@@ -22,15 +22,14 @@ from apps.contrib.git.api.shapes import (
     LATER,
     NO_STORE,
     GitRepository,
-    GitRule,
     GitRuleInput,
     NewGitRepository,
     NewRepositoryHook,
     RepositoriesView,
     WaitingView,
+    as_sent,
     described,
     described_one,
-    rules_in_order,
 )
 from apps.contrib.git.models import CredentialKind, Forge, Submodules
 from apps.contrib.git.remote.remotes import MAX_URL_CHARACTERS
@@ -41,23 +40,10 @@ SCANNED_WITHIN = timedelta(minutes=1)
 
 
 def described_in(names: Collection[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the fields of the repositories of these namespaces for files that describe them, as they are sent now:
-    `allow_submodules` is the old word for `submodules`.
-    """
+    """Yield the fields of the repositories of these namespaces for files that describe them, as they are sent now."""
     rows = connecting.connected().filter(namespace__name__in=names).select_related("namespace")
-    rules = GitRule(many=True)
     for row in rows.prefetch_related("rules").iterator(chunk_size=PAGE_SIZE):
-        yield (
-            row.namespace.name,
-            {
-                "id": row.pk,
-                "url": row.url,
-                "forge": row.forge,
-                "poll_minutes": row.poll_minutes,
-                "submodules": row.submodules.value,
-                "rules": rules.to_representation(rules_in_order(row)),
-            },
-        )
+        yield row.namespace.name, as_sent(row)
 
 
 class CredentialInput(serializers.Serializer[Any]):

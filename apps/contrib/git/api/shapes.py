@@ -185,6 +185,18 @@ def rules_in_order(row: models.GitRepository) -> list[models.Rule]:
     return sorted(row.rules.all(), key=lambda rule: rule.position)
 
 
+def as_sent(row: models.GitRepository) -> dict[str, Any]:
+    """Return its fields as they are sent to connect it: `submodules`, not the older `allow_submodules`."""
+    return {
+        "id": row.pk,
+        "url": row.url,
+        "forge": row.forge,
+        "poll_minutes": row.poll_minutes,
+        "submodules": row.submodules.value,
+        "rules": GitRule(many=True).to_representation(rules_in_order(row)),
+    }
+
+
 def described_one(row: models.GitRepository, hook_secret: str = "") -> With:
     return described([row], hook_secret)[0]
 
