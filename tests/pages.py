@@ -34,7 +34,7 @@ def shown(response: HttpResponse) -> str:
 
 def queries_of(client: Client, url: str) -> int:
     """The price of a page that is there."""
-    client.get(url)  # the number in the menu lasts for a minute
+    client.get(url)  # the number in the menu lasts for a minute, or until the person acts
     with CaptureQueriesContext(connection) as queries:
         response = client.get(url)
     assert response.status_code == 200, url

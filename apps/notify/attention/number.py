@@ -26,21 +26,20 @@ def at_home(person: Person) -> tuple[list[Item], list[Item], Attention]:
     asked = table.asked_of(person.user)
     to_do, to_know = table.lines_for(person, asked)
     number = _number_of(to_do)
-    cache.set(_key(person.viewer, asked, person.waiting), number, perhaps.NUMBER_LASTS.total_seconds())
+    _repeat(person.viewer, number, asked, person.waiting)
     return to_do, to_know, Attention(person.waiting, number)
 
 
 def attention_for(viewer: Viewer) -> Attention:
     if viewer.user is None:
         return Attention()
-    of_releases = table.asked_of_releases(viewer.user)
-    waiting = waiting_for(viewer) if of_releases.rows else Waiting()
-    key = _key(viewer, of_releases, waiting)
-    number = cache.get(key)
-    if number is None:
-        asked = table.asked_of(viewer.user)
+    since, number = cache.get(_name(viewer)) or (None, 0)
+    asked = table.asked_of(viewer.user) if since is None else table.asked_of_releases(viewer.user)
+    waiting = waiting_for(viewer) if asked.rows & table.OF_RELEASES else Waiting()
+    if since != _state(asked, waiting):
+        asked = asked if since is None else table.asked_of(viewer.user)
         number = _number_of(table.lines_for(Person.of(viewer, waiting), asked)[0]) if asked.rows else 0
-        cache.set(key, number, perhaps.NUMBER_LASTS.total_seconds())
+        _repeat(viewer, number, asked, waiting)
     return Attention(waiting, number)
 
 
@@ -48,5 +47,14 @@ def _number_of(to_do: Iterable[Item]) -> int:
     return sum(item.count for item in to_do)
 
 
-def _key(viewer: Viewer, asked: table.Asked, waiting: Waiting) -> str:
-    return f"attention-{viewer.user_id}-{asked.last_act}-{waiting.held}-{'-'.join(map(str, waiting.approvals))}"[:250]
+def _repeat(viewer: Viewer, number: int, asked: table.Asked, waiting: Waiting) -> None:
+    cache.set(_name(viewer), (_state(asked, waiting), number), perhaps.NUMBER_LASTS.total_seconds())
+
+
+def _name(viewer: Viewer) -> str:
+    return f"attention-{viewer.user_id}"
+
+
+def _state(asked: table.Asked, waiting: Waiting) -> str:
+    """Return what a number holds for: the person's last act, and the releases that wait for them."""
+    return f"{asked.last_act}-{waiting.held}-{'-'.join(map(str, waiting.approvals))}"[:250]

@@ -135,9 +135,9 @@ def _questions(names: frozenset[str] | None = None) -> QuerySet[User, dict[str, 
 
 _LAST_ACT = "last_act"
 # A release that waits for the person shows in the menu of the next page, whatever the number there is repeated.
-_OF_RELEASES = frozenset({"approval", "release"})
+OF_RELEASES = frozenset({"approval", "release"})
 _perhaps: CompiledQuery[dict[str, Any]] = CompiledQuery(_questions)
-_perhaps_of_releases: CompiledQuery[dict[str, Any]] = CompiledQuery(partial(_questions, _OF_RELEASES))
+_perhaps_of_releases: CompiledQuery[dict[str, Any]] = CompiledQuery(partial(_questions, OF_RELEASES))
 
 
 @dataclass(frozen=True, slots=True)
