@@ -1,7 +1,8 @@
 """Dear tests that guard nothing take turns by the date: `make test-all` has an eighth of them, `make nightly` all.
 
 Dear is what is marked `live` or `slow`, unless it is `smoke` or `full`, which stand for their kind. A test that an
-entry of the mutations names is never left out: so each protection is looked at by every run.
+entry of the mutations names is never left out: so each protection is looked at by every run. Tests of tables that have
+thousands of cells ask for those that are due (`is_due`, `in_turn`).
 """
 
 from collections.abc import Iterable

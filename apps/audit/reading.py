@@ -22,7 +22,7 @@ from apps.lib.errors import Invalid
 CHUNK = 1000
 _NUMBER = re.compile(r"[0-9]{1,18}")
 _USER = re.compile(r"user/([0-9]{1,18})")
-# Events that are in one of these: no index serves their conditions as one with an OR, newest first.
+# Events that are in one of these, each newest first: no index serves their conditions as one with an OR.
 Events = list[AuditEventQuerySet]
 CSV_COLUMNS = ("id", "at", "kind", "actor_id", "actor_name", "token_id", "address", "subject", "detail", "request_id")
 # People whose name begins with a word; more are ignored.
@@ -57,29 +57,25 @@ def name_subjects(events: Iterable[AuditEvent]) -> list[Any]:
 
 
 def everything() -> Events:
-    return [AuditEvent.objects.all()]
+    return [AuditEvent.objects.newest_first()]
 
 
 def of_namespace(name: str, *, since: datetime) -> Events:
     """The events of a namespace (its canonical name) from `since` on, when it was created."""
-    return [AuditEvent.objects.filter(namespace=name, at__gte=since)]
+    return [AuditEvent.objects.filter(namespace=name, at__gte=since).newest_first()]
 
 
 def of_person(user_id: int, *, tokens: list[int]) -> Events:
     by, about_them = (AuditEvent.objects.filter(one) for one in by_or_about(user_id, tokens=tokens))
     # Of some ten names PostgreSQL believes that many rows have them, and reads the newest of all until it has a page:
     # an order that no index has makes it look the names up.
-    return [by, about_them.order_by(Greatest("at", "at").desc(), "-pk")]
+    return [by.newest_first(), about_them.order_by(Greatest("at", "at").desc(), "-pk")]
 
 
 def by_or_about(user_id: int, *, tokens: list[int]) -> tuple[Q, Q]:
     """Match whatever the person did, or what others did to their account and these tokens of theirs."""
     theirs = [f"user/{user_id}", *(f"token/{token}" for token in tokens)]
     return Q(actor_id=user_id), Q(subject__in=theirs)
-
-
-def _newest_first(events: AuditEventQuerySet) -> AuditEventQuerySet:
-    return events if events.query.order_by else events.newest_first()
 
 
 def page(events: Events, *, cursor: str, size: int) -> tuple[list[Any], str]:
@@ -91,7 +87,7 @@ def page(events: Events, *, cursor: str, size: int) -> tuple[list[Any], str]:
     if last is not None:
         # The first condition is what an index serves: by the OR alone each page would read those before it again.
         events = [one.filter(Q(at__lt=last.at) | Q(pk__lt=last.pk), at__lte=last.at) for one in events]
-    found = {row.pk: row for one in events for row in with_actors(_newest_first(one))[: size + 1]}
+    found = {row.pk: row for one in events for row in with_actors(one)[: size + 1]}
     rows = sorted(found.values(), key=lambda row: (row.at, row.pk), reverse=True)
     return rows[:size], str(rows[size - 1].pk) if len(rows) > size else ""
 
